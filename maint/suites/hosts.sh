@@ -26,7 +26,7 @@ with_hosts() {
 some_on_hosts() {
     promptly tap hosts "$repo/test/hosts/hosts"
     promptly tap hosts-rails "$repo/test/hosts/rails"
-    promptly tap hosts-failures "$repo/test/hosts/failures" killed cut_tcp cut_ucx
+    promptly tap hosts-failures "$repo/test/hosts/failures" killed cut_tcp cut_ucx cut_kernel
     check "hosts: up 4" "$repo/maint/hosts" up 4
     check "hosts: pcoll-tune on 3 hosts" measure_table tune-hosts \
         "$repo/maint/hosts" run --map=2+1+1 -n 4
@@ -85,6 +85,15 @@ matrix() {
     done
 }
 
+# find_kernel: set by_kernel unless this machine refuses io_uring, as containers do; a message says why.
+find_kernel() {
+    local said=$results/hosts-kernel.log
+    cd "$build/test-mpi"
+    MPIR_CVAR_COLL_OFFLOAD_MEDIUM=tcp_kernel timeout 60 $mpiexec -n 2 -ppn 1 ./data -only=barrier >"$said" 2>&1 || true
+    by_kernel=yes
+    ! grep -q 'tcp_kernel: ' "$said" || { by_kernel= && report skip "hosts: tcp_kernel" "$(grep -m 1 'tcp_kernel: ' "$said")"; }
+}
+
 # On libfabric: each of its providers and media, and plans over UCX beside it.
 matrix_ofi() {
     local trigger=MPIR_CVAR_COLL_OFFLOAD_MEDIUM=ofi_trigger
@@ -92,6 +101,7 @@ matrix_ofi() {
     matrix sockets FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0
     matrix ucx FI_PROVIDER=tcp MPIR_CVAR_COLL_OFFLOAD_MEDIUM=ucx_rma
     matrix trigger FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0 $trigger
+    [ -z "$by_kernel" ] || matrix kernel FI_PROVIDER=tcp MPIR_CVAR_COLL_OFFLOAD_MEDIUM=tcp_kernel
 }
 
 # On UCX: plans on MPICH's UCX, and on their own.
@@ -101,12 +111,15 @@ matrix_ucx() {
 }
 
 all_on_hosts() {
+    local by_kernel
     check "mpich: configure tests" configure_mpich_tests
     [ "$PCOLL_DEVICE" != ch4:ofi ] ||
         promptly tap hosts-failures-sockets "$repo/test/hosts/failures" cut_sockets
     check "hosts: up 8" "$repo/maint/hosts" up 8
+    find_kernel
     cd "$build/test-mpi"
     device_list testlist.long >testlist.device
+    [ -n "$by_kernel" ] || sed -i /tcp_kernel/d testlist.device
     runtests hosts-long testlist.device
     "matrix_${PCOLL_DEVICE#ch4:}"
 }
