@@ -188,7 +188,7 @@ static double cost_of_kept(const struct pcoll_signature *signature,
 }
 
 /* What the ranks that access the root's memory do at least, or nothing if the root itself moves the
- * blocks or there is none. */
+ * blocks, there is none, or ranks that share cores write (algorithms/gather/direct.c). */
 static struct load load_of_root_memory(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine, bool receivers_move)
 {
@@ -197,7 +197,8 @@ static struct load load_of_root_memory(const struct pcoll_signature *signature,
     const double bytes = (double)pcoll_edges_volume_of(signature, receivers_move);
     const double accessors = pcoll_cost_accessors(machine, degree, bytes / degree);
 
-    if (pattern != (receivers_move ? &pcoll_pattern_from_root : &pcoll_pattern_to_root))
+    if (pattern != (receivers_move ? &pcoll_pattern_from_root : &pcoll_pattern_to_root) ||
+        (!receivers_move && pcoll_cost_crowd(signature, machine) > 1))
         return (struct load){0, 0};
     return (struct load){degree / accessors, bytes / accessors};
 }

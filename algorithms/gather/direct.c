@@ -99,16 +99,16 @@ static enum pcoll_result generate_get(struct pcoll_plan *plan, const struct pcol
     return pcoll_star_generate(plan, get_root, get_other);
 }
 
-/* Ranks that share cores write one after the other. */
+/* Ranks that share cores write one after the other, and those on different cores at the same time:
+ * on two cores writers do not wait for each other as readers do (doc/notes/many-cores.md). */
 static double cost_of_crowd(const struct pcoll_signature *signature,
                             const struct pcoll_machine *machine)
 {
     double peers = signature->nranks - 1;
     double one = machine->rma + (double)signature->bytes * pcoll_cost_put_rate(signature, machine);
-    double writers = pcoll_cost_accessors(machine, peers, (double)signature->bytes);
 
     return pcoll_cost_waves(signature, machine, 2, 1) +
-           peers * (2 * machine->o + one) / (writers < machine->cores ? writers : machine->cores) +
+           peers * (2 * machine->o + one) / machine->cores +
            (double)signature->bytes * machine->copy;
 }
 
