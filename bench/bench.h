@@ -98,6 +98,7 @@ struct job {
     int skew;             /* opts->skew */
     double away;          /* opts->overlap */
     bool works;           /* for so long; otherwise it waits for those that do */
+    bool computes;        /* its work is computation, for which there is a core */
     struct line *gate;    /* two lines: how many ranks have arrived, generation */
     struct line *flag;    /* two lines, for the bare flag exchange */
     struct line *arrived; /* one line per rank, for verifying barriers */

@@ -206,6 +206,7 @@ void job_init(struct job *job_p, const struct options *opts)
     MPI_Comm_size(MPI_COMM_WORLD, &job_p->nranks);
     find_nodes(job_p);
     place(job_p, opts->pin);
+    job_p->computes = !job_p->crowded || (opts->away >= 0 && job_p->cores > 1);
     if (job_p->one_node)
         share_lines(job_p);
     share_pids(job_p);

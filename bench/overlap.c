@@ -36,11 +36,11 @@ static double rounds_per_second(void)
     return rate;
 }
 
-/* Without MPI. Where ranks outnumber cores they sleep instead, since computing would take the core
- * that other ranks need. */
+/* Without MPI. Where working ranks outnumber cores they sleep instead, since computing would take
+ * the core that other ranks need. */
 static void be_away(const struct job *job, double seconds)
 {
-    if (job->crowded)
+    if (!job->computes)
         nanosleep(&(struct timespec){(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)}, NULL);
     else
         compute(seconds * rounds_per_second());
