@@ -1,17 +1,57 @@
 /* The ordinary blocking collectives that plans may serve (promote.h), and how MPICH's calls of them
  * get to the backend. mpidch4.h includes this header behind the definitions of MPID_X; who calls
  * MPID_X from there on calls MPIDI_PCOLL_X of promoted_calls.c instead, if plans serve ordinary
- * calls in this process. */
+ * calls in this process. A call that is only counted is counted here. */
 
 #ifndef CH4_COLL_PROMOTE_H_INCLUDED
 #define CH4_COLL_PROMOTE_H_INCLUDED
 
 #ifdef MPIDI_CH4_COLL_OFFLOAD
 
+#include "mpir_coll_offload_hooks.h" /* MPIDI_PCOLL_crowded */
+
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Plans serve ordinary calls: from the end of MPI_Init to MPI_Finalize, if the user wants that. */
 extern bool MPIDI_PCOLL_promotes;
+
+/* Of the calls of a communicator. */
+struct MPIDI_PCOLL_tally {
+    MPIR_Comm *comm;
+    uint64_t plain; /* the next calls, of which nothing but their number matters */
+};
+
+/* By the handle of the communicator: that of the one that was last used; none is NULL. */
+enum { MPIDI_PCOLL_TALLIES = 16 };
+extern struct MPIDI_PCOLL_tally *MPIDI_PCOLL_tallies[MPIDI_PCOLL_TALLIES];
+
+static inline struct MPIDI_PCOLL_tally **MPIDI_PCOLL_tally_slot(const MPIR_Comm *comm)
+{
+    enum { KIND_SHIFT = 28 }; /* handles of different kinds count from 0 */
+    const unsigned handle = (unsigned)comm->handle;
+
+    return &MPIDI_PCOLL_tallies[(handle ^ handle >> KIND_SHIFT) % MPIDI_PCOLL_TALLIES];
+}
+
+/* As in hook.h. */
+void MPIDI_PCOLL_hook_new_wait(void);
+
+/* Returns whether a call goes to MPICH at once. */
+static inline bool MPIDI_PCOLL_is_plain(const MPIR_Comm *comm)
+{
+    struct MPIDI_PCOLL_tally *tally;
+
+    if (likely(!MPIDI_PCOLL_promotes))
+        return true;
+    tally = *MPIDI_PCOLL_tally_slot(comm);
+    if (tally->comm != comm || tally->plain == 0)
+        return false;
+    tally->plain--;
+    if (MPIDI_PCOLL_crowded)
+        MPIDI_PCOLL_hook_new_wait();
+    return true;
+}
 
 /* Each has the arguments, and the result, of what it replaces. */
 __typeof__(MPID_Barrier) MPIDI_PCOLL_Barrier;
@@ -19,16 +59,22 @@ __typeof__(MPID_Bcast) MPIDI_PCOLL_Bcast;
 __typeof__(MPID_Reduce) MPIDI_PCOLL_Reduce;
 __typeof__(MPID_Allreduce) MPIDI_PCOLL_Allreduce;
 
-/* A macro is not expanded within itself: the second name is MPICH's own. */
-#define MPID_Barrier(...)                                                                          \
-    (unlikely(MPIDI_PCOLL_promotes) ? MPIDI_PCOLL_Barrier(__VA_ARGS__) : MPID_Barrier(__VA_ARGS__))
-#define MPID_Bcast(...)                                                                            \
-    (unlikely(MPIDI_PCOLL_promotes) ? MPIDI_PCOLL_Bcast(__VA_ARGS__) : MPID_Bcast(__VA_ARGS__))
-#define MPID_Reduce(...)                                                                           \
-    (unlikely(MPIDI_PCOLL_promotes) ? MPIDI_PCOLL_Reduce(__VA_ARGS__) : MPID_Reduce(__VA_ARGS__))
-#define MPID_Allreduce(...)                                                                        \
-    (unlikely(MPIDI_PCOLL_promotes) ? MPIDI_PCOLL_Allreduce(__VA_ARGS__)                           \
-                                    : MPID_Allreduce(__VA_ARGS__))
+/* A macro is not expanded within itself: the second name is MPICH's own. The communicator is
+ * evaluated twice. */
+#define MPID_Barrier(comm, ...)                                                                    \
+    (MPIDI_PCOLL_is_plain(comm) ? MPID_Barrier(comm, __VA_ARGS__)                                  \
+                                : MPIDI_PCOLL_Barrier(comm, __VA_ARGS__))
+#define MPID_Bcast(buffer, count, type, root, comm, ...)                                           \
+    (MPIDI_PCOLL_is_plain(comm) ? MPID_Bcast(buffer, count, type, root, comm, __VA_ARGS__)         \
+                                : MPIDI_PCOLL_Bcast(buffer, count, type, root, comm, __VA_ARGS__))
+#define MPID_Reduce(send, receive, count, type, op, root, comm, ...)                               \
+    (MPIDI_PCOLL_is_plain(comm)                                                                    \
+         ? MPID_Reduce(send, receive, count, type, op, root, comm, __VA_ARGS__)                    \
+         : MPIDI_PCOLL_Reduce(send, receive, count, type, op, root, comm, __VA_ARGS__))
+#define MPID_Allreduce(send, receive, count, type, op, comm, ...)                                  \
+    (MPIDI_PCOLL_is_plain(comm)                                                                    \
+         ? MPID_Allreduce(send, receive, count, type, op, comm, __VA_ARGS__)                       \
+         : MPIDI_PCOLL_Allreduce(send, receive, count, type, op, comm, __VA_ARGS__))
 
 #endif /* MPIDI_CH4_COLL_OFFLOAD */
 

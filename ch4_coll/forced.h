@@ -12,7 +12,7 @@ struct MPIDI_PCOLL_forced {
     uint64_t coop_from;  /* as in struct pcoll_bootstrap */
     bool share_ucx;      /* plans may use MPICH's UCX */
     uint64_t agent_from; /* bytes of the smallest plan that an agent progresses; 0: all */
-    int promote_after;   /* calls of a kind until they are promoted */
+    int promote_after;   /* calls of a communicator until the first ones are promoted */
     int teams;           /* as in struct pcoll_hint */
     const struct pcoll_locality *locality; /* as in struct pcoll_bootstrap */
     unsigned agent_spin_usec; /* for which an agent with a core polls in vain before it sleeps */

@@ -7,19 +7,20 @@
  *
  * All ranks must take the plan for the same calls. What a rank decides by depends only on the calls
  * that it has made on the communicator, in MPI's order: each has a number, and a key that MPI makes
- * equal on all ranks. Plans are built in reviews: after an agreed number of calls, whatever their
- * keys, the ranks compare a hash of all their keys. If it is the same everywhere, so are their
- * counts, and they build the same plans; otherwise the program has broken a rule of MPI, and its
- * communicator is left to MPICH. Before its first review a rank looks whether all ranks of the node
- * have the same setting; if not, none of them promotes anything. Nothing is promoted between
- * nodes. */
+ * equal on all ranks. Plans are built in reviews, which come after agreed numbers of calls,
+ * whatever their keys. A rank notes the keys of the last calls before a review, and in it the ranks
+ * compare a hash of them. If it is the same everywhere, so are their counts, and they build the
+ * same plans; otherwise the program has broken a rule of MPI, and its communicator is left to
+ * MPICH. Before its first review a rank looks whether all ranks of the node have the same setting;
+ * if not, none of them promotes anything. Nothing is promoted between nodes.
+ *
+ * The first review takes milliseconds, so it comes when calls may have lost as much by going to
+ * MPICH; until then a call costs little more than its count (ch4_coll_promote.h). */
 
 #ifndef PROMOTE_H_INCLUDED
 #define PROMOTE_H_INCLUDED
 
 #include "plan.h"
-
-#include "algorithms/plan/collective.h"
 
 struct MPIDI_PCOLL_promoted {
     struct MPIDI_PCOLL_plan plan; /* first, as its end is told to it */
@@ -30,21 +31,24 @@ struct MPIDI_PCOLL_promoted {
 /* For MPI_T: how many plans serve ordinary calls, and how many calls they have served. */
 extern unsigned long MPIDI_PCOLL_promoted_plans, MPIDI_PCOLL_promoted_calls;
 
+/* ---- promote_setting.c ---- */
+
 /* At the end of MPI_Init: read the user's setting, and publish it with the cores that this rank may
  * use. Returns whether plans serve ordinary calls. */
 bool MPIDI_PCOLL_promotion_open(void);
 
 /* At the beginning of MPI_Finalize, or in a child of a fork: no more calls are served. */
 void MPIDI_PCOLL_promotion_end(void);
+
+/* Whether all ranks of this node promote the same; otherwise none of them promotes any more. */
+bool MPIDI_PCOLL_agree_on_promotion(void);
+
+/* Whether calls are promoted whose last bits may change. */
+bool MPIDI_PCOLL_promotes_inexact(void);
+
+/* ---- promote.c ---- */
+
 void MPIDI_PCOLL_promotion_free_keyval(void);
-
-/* What a call shares with the calls that its plan also serves; 0: no plan serves it. The class
- * follows from `bytes`, those of all data or of a block, which are the same on all ranks. */
-uint64_t MPIDI_PCOLL_key(enum pcoll_coll coll, int root, MPI_Aint bytes);
-
-/* The same of a reduction, whose class holds whole elements. */
-uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint bytes, MPI_Op op,
-                                   MPI_Datatype type);
 
 /* Count a call, which every rank of the communicator makes, and perhaps build plans. *plan_p is the
  * plan that serves it, or NULL, on all ranks. `op` and `type` are those of a reduction. Returns an

@@ -4,6 +4,7 @@
 #include "promote.h"
 
 #include "mpich_version.h"
+#include "promote_key.h"
 
 #include "ch4_coll_promote.h"
 
@@ -14,6 +15,15 @@ static bool is_plain(const void *user, int contiguous)
     return contiguous && !MPIR_GPU_query_pointer_is_dev(user);
 }
 
+/* Most reductions are of one number. */
+static void copy_bytes(void *to, const void *from, size_t bytes)
+{
+    if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, bytes);
+}
+
 static int copy_in(void *to, const void *user, MPI_Aint count, MPI_Datatype type)
 {
     MPI_Aint bytes, true_lb, packed = 0;
@@ -21,7 +31,7 @@ static int copy_in(void *to, const void *user, MPI_Aint count, MPI_Datatype type
 
     MPIDI_Datatype_check_contig_size_lb(type, count, contiguous, bytes, true_lb);
     if (is_plain(user, contiguous))
-        memcpy(to, (const char *)user + true_lb, (size_t)bytes);
+        copy_bytes(to, (const char *)user + true_lb, (size_t)bytes);
     else
         mpi_errno = MPIDI_PCOLL_typerep_pack(user, count, type, 0, to, bytes, &packed);
     return mpi_errno;
@@ -34,7 +44,7 @@ static int copy_out(const void *from, void *user, MPI_Aint count, MPI_Datatype t
 
     MPIDI_Datatype_check_contig_size_lb(type, count, contiguous, bytes, true_lb);
     if (is_plain(user, contiguous))
-        memcpy((char *)user + true_lb, from, (size_t)bytes);
+        copy_bytes((char *)user + true_lb, from, (size_t)bytes);
     else
         mpi_errno = MPIDI_PCOLL_typerep_unpack(from, bytes, user, count, type, 0, &unpacked);
     return mpi_errno;

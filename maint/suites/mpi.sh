@@ -457,7 +457,7 @@ write_promoted_testlist() {
             sort -u -k 1,1
     else
         grep '^[a-z]' "$listed" | grep -v '^p_\|^coll_large\|mem=' # these need gigabytes
-    fi | sed 's/$/ env=MPIR_CVAR_COLL_OFFLOAD_PROMOTE=all env=PCOLL_TEST_PROMOTE_AFTER=1/'
+    fi | sed 's/$/ env=MPIR_CVAR_COLL_OFFLOAD_PROMOTE=all env=PCOLL_TEST_PROMOTE_AFTER=4/'
 }
 
 # test_variant VARIANT MPICC TESTLIST: the test programs on another build of MPICH.

@@ -12,6 +12,7 @@
  *   -comms=N          afterwards: communicators, created, used and freed one after the other, and
  *                     200 calls for each of them: nothing may grow
  *   -times=N          afterwards: calls on one communicator: nothing may grow
+ *   -many=N           afterwards: communicators that are used in turn, each until it has plans
  */
 
 #include "board.h"
@@ -564,7 +565,7 @@ static void stay_flat(int comms)
     must_be_flat(&before, comms / 8);
 }
 
-/* After a quarter of the calls all plans exist. */
+/* After half of the calls all plans exist. */
 static void call_often(long times)
 {
     enum { CALLS = 5 };
@@ -574,13 +575,42 @@ static void call_often(long times)
     check_phase("%ld calls on a communicator", times);
     for (long i = 0; i < times / CALLS && check.errors == 0; i++) {
         call_each(MPI_COMM_WORLD, (int)i);
-        if (i == times / CALLS / 4)
+        if (i == times / CALLS / 2)
             before = usage_now();
         check_progress();
     }
     check_note("of %ld calls, %lld were promoted", times,
                check_pvar("coll_offload_promoted_calls") - promoted);
     must_be_flat(&before, 0);
+}
+
+/* The handles of the same communicator differ: how often each rank finds the count of another one
+ * in its place does, too. */
+static void use_many(int comms)
+{
+    enum { TIMES = 30 };
+    MPI_Comm *own = calloc((size_t)check.rank + 1, sizeof(*own)),
+             *shared = calloc((size_t)comms, sizeof(*shared));
+    const long long promoted = check_pvar("coll_offload_promoted_calls");
+
+    check_phase("%d communicators in turn", comms);
+    for (int i = 0; i < check.rank; i++)
+        MPI(MPI_Comm_dup(MPI_COMM_SELF, &own[i]));
+    for (int i = 0; i < comms; i++)
+        MPI(MPI_Comm_dup(MPI_COMM_WORLD, &shared[i]));
+    for (int k = 0; k < TIMES && check.errors == 0; k++)
+        for (int i = 0; i < comms; i++) {
+            call_each(shared[i], i + k);
+            check_progress();
+        }
+    for (int i = 0; i < comms; i++)
+        MPI(MPI_Comm_free(&shared[i]));
+    for (int i = 0; i < check.rank; i++)
+        MPI(MPI_Comm_free(&own[i]));
+    free(own);
+    free(shared);
+    check_note("%lld calls have been promoted",
+               check_pvar("coll_offload_promoted_calls") - promoted);
 }
 
 int main(int argc, char **argv)
@@ -598,6 +628,8 @@ int main(int argc, char **argv)
         stay_flat((int)check_number("comms", 0));
     if (check_option("times"))
         call_often(check_number("times", 0));
+    if (check_option("many"))
+        use_many((int)check_number("many", 0));
     check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));
     if (check_option("none"))
         CHECK(check_pvar("coll_offload_promoted_calls") == 0);

@@ -1,0 +1,127 @@
+/* Keys of ordinary calls. */
+
+#include "promote_key.h"
+
+#include "promote.h"
+
+#include "offload/reduce/kernels.h"
+
+/* What the bytes of a key say. */
+union fields {
+    uint64_t key;
+    struct {
+        uint32_t type; /* a number for it; of a reduction, as op */
+        uint16_t root;
+        uint8_t op;
+        uint8_t coll : 5, length : 3; /* its class */
+    };
+};
+
+_Static_assert(sizeof(union fields) == sizeof(uint64_t), "all fields are in the key");
+_Static_assert(PCOLL_NUM_COLLS <= 32, "they fit into their field");
+
+/* The first one fits beside a counter. None is longer than the last one: of 4 KiB, a broadcast on 2
+ * ranks and an allreduce on 4 took longer than MPICH's calls. */
+static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 1024};
+enum { CLASSES = sizeof(classes) / sizeof(*classes) };
+
+/* Bit i: class i holds whole elements of so many bytes. */
+static unsigned classes_of(MPI_Aint element)
+{
+    unsigned set = 0;
+
+    for (int i = 1; i < CLASSES; i++)
+        set |= (unsigned)(classes[i] % element == 0) << i;
+    return set;
+}
+
+/* The shortest class of a set that holds so many bytes; 0: there is none. */
+static uint8_t class_of(MPI_Aint bytes, unsigned set)
+{
+    if (bytes <= 0)
+        return 0;
+    for (uint8_t i = 1; i < CLASSES; i++)
+        if (bytes <= classes[i] && set >> i & 1)
+            return i;
+    return 0;
+}
+
+MPI_Aint MPIDI_PCOLL_key_bytes(uint64_t key)
+{
+    return classes[(union fields){key}.length];
+}
+
+enum pcoll_coll MPIDI_PCOLL_key_coll(uint64_t key)
+{
+    return (enum pcoll_coll)(union fields){key}.coll;
+}
+
+int MPIDI_PCOLL_key_root(uint64_t key)
+{
+    return (union fields){key}.root;
+}
+
+static uint64_t key_of(enum pcoll_coll coll, uint8_t length, int root, uint8_t op, uint32_t type)
+{
+    const union fields fields = {
+        .coll = (uint8_t)coll,
+        .length = length,
+        .root = (uint16_t)root,
+        .op = op,
+        .type = type,
+    };
+
+    return length > 0 && root <= UINT16_MAX ? fields.key : 0;
+}
+
+uint64_t MPIDI_PCOLL_key(enum pcoll_coll coll, int root, MPI_Aint bytes)
+{
+    return key_of(coll, class_of(bytes, ~0U), root, 0, 0);
+}
+
+/* A predefined type. */
+struct element {
+    MPI_Datatype type;
+    uint32_t number;  /* the same for types whose elements are the same in memory, since ranks may
+                       * name them differently */
+    unsigned classes; /* as of classes_of */
+};
+
+static const struct element *find_element(MPI_Datatype type)
+{
+    enum { SLOTS = 256 };
+    static struct element known[SLOTS];
+    struct element *element = &known[(uint32_t)type % SLOTS];
+
+    if (element->type != type) {
+        const int number = MPIDI_PCOLL_element_of(type);
+
+        element->number = number >= 0 ? (uint32_t)number : (uint32_t)type;
+        element->classes = classes_of(MPIR_Datatype_get_basic_size(type));
+        element->type = type;
+    }
+    return element;
+}
+
+/* Is the result the same to the last bit whichever way the ranks reduce? A minimum of numbers is
+ * one of them; which one, if a zero has both signs or a value is no number, no implementation says.
+ */
+static bool is_exact(MPI_Op op, uint32_t number)
+{
+    return number <= PCOLL_ELEMENT_UINT64 || (op != MPI_SUM && op != MPI_PROD);
+}
+
+uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint bytes, MPI_Op op,
+                                   MPI_Datatype type)
+{
+    const struct element *element;
+
+    if (bytes <= 0 || bytes > classes[CLASSES - 1] || !HANDLE_IS_BUILTIN(op) ||
+        !HANDLE_IS_BUILTIN(type))
+        return 0;
+    element = find_element(type);
+    if (!MPIDI_PCOLL_promotes_inexact() && !is_exact(op, element->number))
+        return 0;
+    return key_of(coll, class_of(bytes, element->classes), root, (uint8_t)(op & 0xff),
+                  element->number);
+}
