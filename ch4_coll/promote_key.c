@@ -22,7 +22,7 @@ _Static_assert(PCOLL_NUM_COLLS <= 32, "they fit into their field");
 
 /* The first one fits beside a counter. None is longer than the last one: of 4 KiB, a broadcast on 2
  * ranks and an allreduce on 4 took longer than MPICH's calls. */
-static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 1024};
+static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 512, 1024};
 enum { CLASSES = sizeof(classes) / sizeof(*classes) };
 
 /* Bit i: class i holds whole elements of so many bytes. */

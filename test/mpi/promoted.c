@@ -313,7 +313,7 @@ static void init_persistent(struct call *c)
 /* The bytes of a class, one less, one more; and others. */
 static long random_bytes(uint64_t *state)
 {
-    static const long at[] = {0, 1, 8, 16, 48, 240, 256, 1024};
+    static const long at[] = {0, 1, 8, 16, 48, 256, 512, 1024};
     const long bytes = at[draw(state, 8)] + draw(state, 3) - 1;
 
     return draw(state, 3) == 0 ? draw(state, ROOM) : bytes < 0 ? 0 : bytes;
