@@ -38,8 +38,8 @@ struct key {
 
 /* What has been called on a communicator; kept as an attribute, as its state. */
 struct calls {
-    struct MPIDI_PCOLL_tally tally; /* first; its calls that will only count, which for ever is all
-                                     * where MPICH serves the communicator */
+    struct MPIDI_PCOLL_tally tally; /* first, as slots point to it. All further calls only count if
+                                     * MPICH serves the communicator. */
     uint64_t number;                /* of the last call, once these have been made */
     uint64_t noted_from;            /* calls with greater numbers are noted */
     uint64_t review;                /* of the call of the next review */

@@ -10,9 +10,7 @@
 #include <sys/resource.h>
 
 #define POLLS_WITH_CORE 100   /* polls between two calls of MPI's progress engine */
-#define POLLS_CROWDED 4       /* with more ranks than cores: yield soon */
 #define LOOKS_BEFORE_YIELD 20 /* rounds of polls without yielding, with a core of its own */
-#define YIELDS_PER_LOOK 8     /* yields between two calls of MPI's progress engine */
 
 /* A poll of the network asks the kernel. The answer takes long, and other ranks may have to run for
  * it: yield after each round of polls. */
@@ -78,7 +76,7 @@ static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
             MPIDI_PCOLL_plan_complete(plan, result);
             return;
         }
-        if (round % YIELDS_PER_LOOK == 0)
+        if (round % PCOLL_YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
         if (round == ROUNDS_BEFORE_LOOK) {
             look_for_neighbors();
@@ -114,13 +112,13 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
 {
     for (unsigned round = 1; plan->active; round++) {
         const bool sleeps = round > YIELDS_BEFORE_SLEEP_SHARED;
-        enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_CROWDED);
+        enum pcoll_result result = plan->medium->spin(plan->bound, PCOLL_POLLS_CROWDED);
 
         if (result != PCOLL_PENDING) {
             MPIDI_PCOLL_plan_complete(plan, result);
             return;
         }
-        if (sleeps || round % YIELDS_PER_LOOK == 0)
+        if (sleeps || round % PCOLL_YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
         if (plan->active)
             plan->medium->rest(plan->bound, sleeps ? SLEEP_USEC_SIGNALED : 0);

@@ -23,10 +23,8 @@
 #define WARM_STARTS 64
 #define WARM_NSEC 8e6
 #define POLLS_WITH_CORE 1000
-#define POLLS_CROWDED 4
-#define YIELDS_PER_LOOK 8 /* yields of a crowded rank between two looks at what else goes on */
-#define LINE_BYTES 64     /* of a cache */
-#define TIMED_BYTES 4096  /* fewer are used in less time than it takes to read the clock */
+#define LINE_BYTES 64    /* of a cache */
+#define TIMED_BYTES 4096 /* fewer are used in less time than it takes to read the clock */
 
 struct lane {
     struct pcoll_bound *bound; /* NULL: it does not run */
@@ -63,14 +61,14 @@ static enum pcoll_result complete(const struct pcoll_bootstrap *bootstrap,
                                   struct pcoll_bound *bound)
 {
     const struct pcoll_medium *medium = bound->medium;
-    const unsigned polls = bootstrap->crowded ? POLLS_CROWDED : POLLS_WITH_CORE;
+    const unsigned polls = bootstrap->crowded ? PCOLL_POLLS_CROWDED : POLLS_WITH_CORE;
     enum pcoll_result result = medium->start(bound);
 
     for (unsigned round = 1; result == PCOLL_PENDING; round++) {
         result = medium->spin(bound, polls);
         if (result != PCOLL_PENDING)
             break;
-        if (!bootstrap->crowded || round % YIELDS_PER_LOOK == 0)
+        if (!bootstrap->crowded || round % PCOLL_YIELDS_PER_LOOK == 0)
             bootstrap->idle(bootstrap->context);
         medium->rest(bound, 0);
     }

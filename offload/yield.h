@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* With more ranks than cores, a rank that waits polls so often before it yields, and yields so
+ * often before it looks at other communication. */
+enum { PCOLL_POLLS_CROWDED = 4, PCOLL_YIELDS_PER_LOOK = 8 };
+
 void pcoll_yield(void);
 
 /* Let pcoll_yield call `yield` from now on; NULL: sched_yield. Call it while nothing runs. */
