@@ -21,9 +21,9 @@ void cover_row(const struct pcoll_algorithm *row, const char *kind, int jobs, do
 /* The row cannot be tested in that way. */
 void cover_excuse(const struct pcoll_algorithm *row, const char *kind, const char *reason);
 
-/* True if the environment variable PCOLL_TEST_ROW names another row, as in bcast/kary. Also true,
- * except at full depth, if an earlier row makes the same plans under the name of another
- * collective; prints that as the excuse. */
+/* True if the environment variable PCOLL_TEST_ROW names another row, as in bcast/kary. Also true
+ * if an earlier row makes the same plans under the name of another collective; prints that as the
+ * excuse. */
 int cover_skips(const struct pcoll_algorithm *row, const char *kind);
 
 #endif /* PCOLL_TEST_COVER_H */

@@ -91,7 +91,7 @@ static int has_bulk(const struct job *job)
 /* Flaws show in the first of them, and more ranks show little that few do not. */
 static uint64_t max_states(int nranks, const struct mode *mode, enum pcoll_explore_flaw flaw)
 {
-    static const uint64_t least = 10000, states[] = {10000, 50000, 100000};
+    static const uint64_t least = 10000, states[] = {10000, 50000, 50000};
 
     if (tap_depth() < TAP_FULL &&
         (flaw != PCOLL_EXPLORE_FLAW_NONE || nranks > MIN_RANKS || mode->deaths > 0))

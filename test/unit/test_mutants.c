@@ -60,10 +60,10 @@ static enum pcoll_result hunt(struct pcoll_explore *explore, int *complete)
 }
 
 /* Comparing the reductions tests the explorer with mutants as its data: one in 16 is usually
- * enough. */
+ * enough, and one in 4 at full depth. */
 static int is_to_compare(const struct tally *t, const struct mutant *m, int nphases)
 {
-    const int nranks = m->job->signature.nranks, every = tap_depth() == TAP_FULL ? 1 : 16;
+    const int nranks = m->job->signature.nranks, every = tap_depth() == TAP_FULL ? 4 : 16;
 
     return tap_depth() > TAP_BRIEF && t->mutants % every == 0 && nphases <= 2 &&
            nranks <= (pcoll_coll_has(m->job->signature.coll, PCOLL_IN_PLACE) ? 2 : 3);
