@@ -22,7 +22,8 @@ pcoll_sources += \
     %D%/node/relay.h %D%/node/relay.c %D%/node/notice.h %D%/node/notice.c \
     %D%/node/board.h %D%/node/board_state.h %D%/node/board_bind.c %D%/node/chunk.c \
     %D%/node/post.c %D%/node/help.c %D%/node/visit.c \
-    %D%/shm/shm.h %D%/shm/shm.c
+    %D%/shm/shm.h %D%/shm/shm.c \
+    %D%/autonomous/autonomous.h %D%/autonomous/autonomous.c
 
 # The core of the media with RMA.
 pcoll_sources += \

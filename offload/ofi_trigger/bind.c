@@ -5,7 +5,6 @@
  * All ranks take the same steps, whatever has failed on some of them; they agree before the first
  * message and after the last.
  */
-#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,22 +55,6 @@ static struct want *want_at(const struct binding *b, struct card *c, int i)
     return (struct want *)(void *)((char *)(c + 1) + (size_t)i * b->want_bytes);
 }
 
-static int neighbor_index(const struct pcoll_plan *plan, int rank)
-{
-    int low = 0, high = plan->nneighbors - 1;
-
-    while (low < high) {
-        int middle = (low + high) / 2;
-
-        if (plan->neighbors[middle] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    assert(plan->neighbors[low] == rank);
-    return low;
-}
-
 static struct place place_of(const struct pcoll_entry *entry)
 {
     bool is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
@@ -119,7 +102,7 @@ static int number_wants(struct binding *b, struct wanted *wanted)
             number = 0;
         else
             number += by_want(&wanted[k - 1], &wanted[k]) != 0;
-        b->neighbor_of[wanted[k].entry] = neighbor_index(plan, wanted[k].peer);
+        b->neighbor_of[wanted[k].entry] = pcoll_autonomous_neighbor(plan, wanted[k].peer);
         b->want_of[wanted[k].entry] = number;
         max = number + 1 > max ? number + 1 : max;
     }
@@ -165,7 +148,7 @@ static enum pcoll_result give_doorbell(struct trigger_bound *bound, int counter,
     enum pcoll_result result = PCOLL_OK;
 
     if (c->doorbell.mr == NULL)
-        result = pcoll_ofi_register(bound->endpoint, &bound->group->bootstrap, "a doorbell",
+        result = pcoll_ofi_register(bound->endpoint, &bound->group->base.bootstrap, "a doorbell",
                                     (void *)bound->bells, sizeof(bound->bells[0]), c->cntr,
                                     &c->doorbell);
     *region_p = &c->doorbell;
@@ -186,11 +169,11 @@ static enum pcoll_result give_window(struct trigger_bound *bound, const struct p
     bound->nwindows++;
     window->buffer = place->buffer;
     window->counter = place->counter;
-    return pcoll_ofi_register(bound->endpoint, &bound->group->bootstrap, "a buffer",
-                              bound->buffers[place->buffer], bound->sizes[place->buffer],
-                              place->counter == PCOLL_NONE ? NULL
-                                                           : bound->counters[place->counter].cntr,
-                              &window->region);
+    return pcoll_ofi_register(
+        bound->endpoint, &bound->group->base.bootstrap, "a buffer",
+        bound->memory.buffers[place->buffer], bound->memory.sizes[place->buffer],
+        place->counter == PCOLL_NONE ? NULL : bound->counters[place->counter].cntr,
+        &window->region);
 }
 
 static bool is_valid(const struct trigger_bound *bound, const struct place *place)
@@ -198,7 +181,7 @@ static bool is_valid(const struct trigger_bound *bound, const struct place *plac
     return place->buffer >= PCOLL_NONE && place->buffer < PCOLL_NUM_BUFFERS &&
            place->counter >= PCOLL_NONE && place->counter < bound->ncounters &&
            (place->counter != PCOLL_NONE || place->buffer != PCOLL_NONE) &&
-           (place->buffer == PCOLL_NONE || bound->sizes[place->buffer] > 0);
+           (place->buffer == PCOLL_NONE || bound->memory.sizes[place->buffer] > 0);
 }
 
 static enum pcoll_result give(struct binding *b, const struct want *want, struct key *key)
@@ -246,7 +229,7 @@ static enum pcoll_result meet_neighbor(struct binding *b, int n)
 
     neighbor->word.key = c->farewell.key;
     neighbor->word.base = c->farewell.base;
-    return pcoll_ofi_peer(b->bound->endpoint, &b->bound->group->bootstrap, &c->name,
+    return pcoll_ofi_peer(b->bound->endpoint, &b->bound->group->base.bootstrap, &c->name,
                           &neighbor->word.peer);
 }
 
@@ -279,7 +262,7 @@ static enum pcoll_result make_works(struct binding *b)
 /* Send requests and return keys. A rank that has failed still answers. */
 static enum pcoll_result talk(struct binding *b)
 {
-    const struct pcoll_bootstrap *boot = &b->bound->group->bootstrap;
+    const struct pcoll_bootstrap *boot = &b->bound->group->base.bootstrap;
     const int *neighbors = b->plan->neighbors;
     int n = b->plan->nneighbors;
     enum pcoll_result outcome, result;
@@ -371,9 +354,9 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcol
         b.bound->base.medium = base->medium;
         b.bound->group = group;
         b.bound->endpoint = group->endpoint;
-        group->refs++;
+        group->base.refs++;
     }
-    result = bind_together(&b, &group->bootstrap, memory);
+    result = bind_together(&b, &group->base.bootstrap, memory);
     release(&b);
     if (result == PCOLL_OK)
         *bound_p = &b.bound->base;

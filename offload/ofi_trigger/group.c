@@ -7,8 +7,6 @@
 
 #include <rdma/fi_errno.h>
 
-#include "offload/agree.h"
-#include "offload/interfaces.h"
 #include "offload/ofi_trigger/state.h"
 #include "offload/yield.h"
 
@@ -19,7 +17,7 @@ struct trigger_process pcoll_trigger_process;
 static void report_error(const struct trigger_work *w, const char *error)
 {
     const struct trigger_bound *b = w->bound;
-    const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
+    const struct pcoll_bootstrap *bootstrap = &b->group->base.bootstrap;
     char text[300];
 
     snprintf(text, sizeof(text), "libfabric: %s: deferred %s rank %d: %s",
@@ -153,65 +151,43 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
     return PCOLL_UNSUPPORTED;
 }
 
-static enum pcoll_result open_on(struct trigger_group *group, const char *interface)
+static enum pcoll_result open_here(struct pcoll_autonomous_group *base, const char *interface)
 {
-    struct pcoll_ofi_options options = {.provider = group->bootstrap.provider,
+    struct trigger_group *group = trigger_group_of(&base->base);
+    struct pcoll_ofi_options options = {.provider = base->bootstrap.provider,
                                         .interface = interface,
                                         .caps = FI_TRIGGER | FI_RMA_EVENT,
                                         .progress = FI_PROGRESS_AUTO,
                                         .event = on_event};
     struct trigger_process *process = &pcoll_trigger_process;
-    enum pcoll_result result = pcoll_ofi_open(&options, &group->bootstrap, &group->endpoint);
+    enum pcoll_result result = pcoll_ofi_open(&options, &base->bootstrap, &group->endpoint);
 
     if (result != PCOLL_OK)
         return result == PCOLL_ERR_NOMEM ? result : PCOLL_UNSUPPORTED;
     if (process->endpoint == group->endpoint)
         return PCOLL_OK;
-    result = probe(group->endpoint, &group->bootstrap);
+    result = probe(group->endpoint, &base->bootstrap);
     if (result == PCOLL_OK && process->endpoint == NULL)
-        result = pcoll_ofi_open(&options, &group->bootstrap, &process->endpoint);
+        result = pcoll_ofi_open(&options, &base->bootstrap, &process->endpoint);
     return result;
 }
 
-static enum pcoll_result open_group(struct trigger_group *group)
+static void close_here(struct pcoll_autonomous_group *base)
 {
-    struct pcoll_interfaces interfaces;
-    enum pcoll_result result = pcoll_interfaces(&group->bootstrap, &interfaces);
-
-    if (result == PCOLL_OK)
-        result = open_on(group, interfaces.names[0]);
-    pcoll_interfaces_free(&interfaces);
-    return result;
+    pcoll_ofi_close(trigger_group_of(&base->base)->endpoint);
 }
 
 enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
                                              struct pcoll_group **group_p)
 {
-    struct trigger_group *group = calloc(1, sizeof(*group));
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    static const struct pcoll_autonomous kind = {
+        .medium = &pcoll_medium_ofi_trigger,
+        .group_bytes = sizeof(struct trigger_group),
+        .open = open_here,
+        .close = close_here,
+    };
 
-    if (group) {
-        group->refs = 1;
-        group->bootstrap = *bootstrap;
-        result = open_group(group);
-    }
-    result = pcoll_agree(bootstrap, PCOLL_ROUND_NETWORK, result, NULL, 0);
-    if (result == PCOLL_OK) {
-        group->base.medium = &pcoll_medium_ofi_trigger;
-        group->base.bootstrap = &group->bootstrap;
-        *group_p = &group->base;
-    } else if (group) {
-        pcoll_trigger_group_release(group);
-    }
-    return result;
-}
-
-void pcoll_trigger_group_release(struct trigger_group *group)
-{
-    if (--group->refs > 0)
-        return;
-    pcoll_ofi_close(group->endpoint);
-    free(group);
+    return pcoll_autonomous_group_create(&kind, bootstrap, group_p);
 }
 
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group)

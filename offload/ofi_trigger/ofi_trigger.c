@@ -99,7 +99,7 @@ static enum pcoll_result queue(struct trigger_bound *b, int i, uint64_t threshol
             snprintf(rank, sizeof(rank), "rank %d: ", peer);
         snprintf(text, sizeof(text), "libfabric: %s: %scannot queue deferred work: %s",
                  b->endpoint->info->fabric_attr->prov_name, rank, fi_strerror(-error));
-        b->group->bootstrap.report(b->group->bootstrap.context, text);
+        b->group->base.bootstrap.report(b->group->base.bootstrap.context, text);
         return fail(b);
     }
     return PCOLL_OK;
@@ -149,10 +149,10 @@ static enum pcoll_result copy(struct trigger_bound *b, int i)
         !trigger_reached(&b->counters[entry->trigger], entry->threshold))
         return PCOLL_PENDING;
     if (entry->op == PCOLL_OP_REDUCE)
-        result = pcoll_reduce(b->reduction_of[i]);
+        result = pcoll_reduce(b->memory.reduction_of[i]);
     else
-        memmove(b->buffers[entry->remote.buffer] + entry->remote.offset,
-                b->buffers[entry->local.buffer] + entry->local.offset, entry->bytes);
+        memmove(pcoll_autonomous_at(&b->memory, entry->remote),
+                pcoll_autonomous_at(&b->memory, entry->local), entry->bytes);
     if (result == PCOLL_OK && b->works[i].exists)
         result = queue(b, i, 0);
     if (result != PCOLL_OK)
@@ -224,16 +224,6 @@ static enum pcoll_result trigger_start(struct pcoll_bound *bound)
     return progress(b);
 }
 
-static enum pcoll_result trigger_spin(struct pcoll_bound *bound, unsigned spins)
-{
-    struct trigger_bound *b = trigger_bound_of(bound);
-    enum pcoll_result result = progress(b);
-
-    while (result == PCOLL_PENDING && spins-- > 0)
-        result = progress(b);
-    return result;
-}
-
 /* The provider's thread needs the core more than this rank does. */
 static void trigger_rest(struct pcoll_bound *b, unsigned usec)
 {
@@ -258,7 +248,7 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .lingering = pcoll_trigger_lingering,
     .finalize = pcoll_trigger_finalize,
     .group_create = pcoll_trigger_group_create,
-    .group_destroy = pcoll_trigger_group_destroy,
+    .group_destroy = pcoll_autonomous_group_destroy,
     .group_provides = pcoll_trigger_group_provides,
     .group_rails = pcoll_one_rail,
     .group_level = pcoll_no_level,
@@ -269,7 +259,7 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .unbind = pcoll_trigger_unbind,
     .start = trigger_start,
     .progress = trigger_progress,
-    .spin = trigger_spin,
+    .spin = pcoll_autonomous_spin,
     .rest = trigger_rest,
     .position = pcoll_no_position,
 };

@@ -8,7 +8,7 @@
 
 static void report(const struct trigger_bound *b, const char *message)
 {
-    b->group->bootstrap.report(b->group->bootstrap.context, message);
+    b->group->base.bootstrap.report(b->group->base.bootstrap.context, message);
 }
 
 /* The number of works of the largest phase, or of the farewells. */
@@ -44,40 +44,6 @@ static enum pcoll_result reserve(struct trigger_bound *b)
     return PCOLL_OK;
 }
 
-static enum pcoll_result get_memory(struct trigger_bound *b, const struct pcoll_memory *memory)
-{
-    const struct pcoll_plan *plan = b->plan;
-
-    b->sizes[PCOLL_SEND] = pcoll_plan_bytes(plan, PCOLL_SEND);
-    b->sizes[PCOLL_RECV] = pcoll_plan_bytes(plan, PCOLL_RECV);
-    b->sizes[PCOLL_TEMP] = plan->temp_bytes;
-    b->sizes[PCOLL_CELL] = (uint64_t)b->ncounters * PCOLL_CELL_BYTES;
-    b->buffers[PCOLL_SEND] = memory->send;
-    b->buffers[PCOLL_RECV] = memory->recv;
-    b->buffers[PCOLL_TEMP] = malloc(b->sizes[PCOLL_TEMP] + 1);
-    b->buffers[PCOLL_CELL] = malloc(b->sizes[PCOLL_CELL] + 1);
-    return b->buffers[PCOLL_TEMP] && b->buffers[PCOLL_CELL] ? PCOLL_OK : PCOLL_ERR_NOMEM;
-}
-
-static char *address_of(const void *bound, struct pcoll_place place)
-{
-    const struct trigger_bound *b = bound;
-
-    return b->buffers[place.buffer] + place.offset;
-}
-
-static enum pcoll_result get_reductions(struct trigger_bound *b, const struct pcoll_operator *op)
-{
-    const struct pcoll_plan *plan = b->plan;
-    enum pcoll_result result = pcoll_reductions_init(&b->reductions, plan, op);
-
-    for (int i = 0; i < plan->nentries && result == PCOLL_OK; i++)
-        if (plan->entries[i].op == PCOLL_OP_REDUCE)
-            b->reduction_of[i] =
-                pcoll_reductions_add(&b->reductions, plan, &plan->entries[i], op, address_of, b);
-    return result;
-}
-
 static size_t bells_of(const struct trigger_bound *b)
 {
     return BELL_FAREWELLS + (size_t)b->nneighbors;
@@ -94,11 +60,10 @@ static enum pcoll_result get_tables(struct trigger_bound *b)
     b->armed = calloc(rows, sizeof(*b->armed));
     b->data = calloc((size_t)b->nphases, sizeof(*b->data));
     b->copies = calloc((size_t)works_of(b->plan) + 1, sizeof(*b->copies));
-    b->reduction_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->reduction_of));
     b->neighbors = calloc((size_t)b->nneighbors + 1, sizeof(*b->neighbors));
     b->bells = calloc(bells_of(b), sizeof(*b->bells));
     return b->neighbors && b->bells && b->counters && b->works && b->need && b->total && b->armed &&
-                   b->data && b->copies && b->reduction_of
+                   b->data && b->copies
                ? PCOLL_OK
                : PCOLL_ERR_NOMEM;
 }
@@ -119,7 +84,7 @@ static enum pcoll_result open_counters(struct trigger_bound *b)
 static enum pcoll_result register_local(struct trigger_bound *b)
 {
     enum pcoll_result result =
-        pcoll_ofi_register(b->endpoint, &b->group->bootstrap, "a doorbell", (void *)b->bells,
+        pcoll_ofi_register(b->endpoint, &b->group->base.bootstrap, "a doorbell", (void *)b->bells,
                            bells_of(b) * sizeof(b->bells[0]), NULL, &b->bell_region);
 
     for (int i = 0; result == PCOLL_OK && i < b->plan->nentries; i++) {
@@ -128,8 +93,9 @@ static enum pcoll_result register_local(struct trigger_bound *b)
 
         if ((entry->op != PCOLL_OP_PUT && entry->op != PCOLL_OP_GET) || b->local[buffer].mr)
             continue;
-        result = pcoll_ofi_register(b->endpoint, &b->group->bootstrap, "a buffer",
-                                    b->buffers[buffer], b->sizes[buffer], NULL, &b->local[buffer]);
+        result = pcoll_ofi_register(b->endpoint, &b->group->base.bootstrap, "a buffer",
+                                    b->memory.buffers[buffer], b->memory.sizes[buffer], NULL,
+                                    &b->local[buffer]);
     }
     return result;
 }
@@ -213,9 +179,7 @@ enum pcoll_result pcoll_trigger_open(struct trigger_bound *b, const struct pcoll
     if (result == PCOLL_OK)
         result = get_tables(b);
     if (result == PCOLL_OK)
-        result = get_memory(b, memory);
-    if (result == PCOLL_OK)
-        result = get_reductions(b, memory->op);
+        result = pcoll_autonomous_memory_init(&b->memory, plan, memory);
     if (result == PCOLL_OK)
         result = find_arms(b);
     if (result == PCOLL_OK)
@@ -245,8 +209,7 @@ void pcoll_trigger_close(struct trigger_bound *b)
     pcoll_ofi_unregister(&b->bell_region);
     pcoll_trigger_process.counters -= b->reserved_counters;
     pcoll_trigger_process.works -= b->reserved_works;
-    free(b->buffers[PCOLL_TEMP]);
-    free(b->buffers[PCOLL_CELL]);
+    pcoll_autonomous_memory_fini(&b->memory);
     free(b->windows);
     free(b->counters);
     free(b->works);
@@ -255,11 +218,9 @@ void pcoll_trigger_close(struct trigger_bound *b)
     free(b->armed);
     free(b->data);
     free(b->copies);
-    free(b->reduction_of);
-    pcoll_reductions_fini(&b->reductions);
     free(b->neighbors);
     free((void *)b->bells);
     if (b->group)
-        pcoll_trigger_group_release(b->group);
+        pcoll_autonomous_group_release(&b->group->base);
     free(b);
 }

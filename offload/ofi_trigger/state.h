@@ -11,15 +11,13 @@
 
 #include <rdma/fi_trigger.h>
 
+#include "offload/autonomous/autonomous.h"
 #include "offload/ofi/endpoint.h"
 #include "offload/ofi_trigger/ofi_trigger.h"
-#include "offload/reduce/reduce.h"
 
 struct trigger_group {
-    struct pcoll_group base;
-    struct pcoll_bootstrap bootstrap;
+    struct pcoll_autonomous_group base;
     struct pcoll_ofi_endpoint *endpoint;
-    int refs; /* the user's, and one for each bound plan */
 };
 
 /* A counter of the plan. */
@@ -88,8 +86,7 @@ struct trigger_bound {
         left_at; /* when all neighbors were seen to have left, or the plan to have failed; or 0 */
     _Atomic uint64_t *bells; /* [BELL_FAREWELLS + nneighbors] */
     struct pcoll_ofi_region bell_region;
-    char *buffers[PCOLL_NUM_BUFFERS];
-    uint64_t sizes[PCOLL_NUM_BUFFERS];
+    struct pcoll_autonomous_memory memory;
 
     /* [nphases * ncounters]: what an instance waits for, and the counter's gain from all ranks,
      * from the start of the cycle to the end of the phase. */
@@ -98,8 +95,6 @@ struct trigger_bound {
     bool *armed; /* [nphases * ncounters]: whether it is armed while works are queued */
     int *copies; /* COPYs and REDUCEs of this instance, [ncopies] */
     int ncopies;
-    struct pcoll_reductions reductions;
-    const struct pcoll_reduction **reduction_of; /* [nentries] */
 
     uint64_t starts;
     int phase;
@@ -120,7 +115,7 @@ extern struct trigger_process pcoll_trigger_process;
 
 static inline struct trigger_group *trigger_group_of(const struct pcoll_group *group)
 {
-    return pcoll_container_of(group, struct trigger_group, base);
+    return pcoll_container_of(group, struct trigger_group, base.base);
 }
 
 static inline struct trigger_bound *trigger_bound_of(const struct pcoll_bound *bound)
@@ -147,15 +142,11 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcol
                                      const struct pcoll_memory *memory,
                                      struct pcoll_bound **bound_p);
 void pcoll_trigger_unbind(struct pcoll_bound *bound);
-void pcoll_trigger_group_destroy(struct pcoll_group *base);
 void pcoll_trigger_poll(void);
 int pcoll_trigger_lingering(void);
 void pcoll_trigger_finalize(void);
 
-/* ---- group.c, unbind.c ---- */
-
-/* Drop a reference. */
-void pcoll_trigger_group_release(struct trigger_group *group);
+/* ---- unbind.c ---- */
 
 /* Destroy the lingering plans that no neighbor needs any more. */
 void pcoll_trigger_sweep(void);

@@ -137,13 +137,6 @@ void pcoll_trigger_unbind(struct pcoll_bound *bound)
     pcoll_trigger_sweep();
 }
 
-void pcoll_trigger_group_destroy(struct pcoll_group *base)
-{
-    pcoll_trigger_sweep();
-    if (base != NULL)
-        pcoll_trigger_group_release(trigger_group_of(base));
-}
-
 int pcoll_trigger_lingering(void)
 {
     int n = 0;

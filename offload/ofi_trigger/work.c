@@ -22,7 +22,7 @@ static void set_local(struct trigger_bound *bound, struct trigger_work *w,
                       const struct pcoll_entry *entry)
 {
     if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET) {
-        w->local.iov_base = bound->buffers[entry->local.buffer] + entry->local.offset;
+        w->local.iov_base = pcoll_autonomous_at(&bound->memory, entry->local);
         w->local.iov_len = entry->bytes;
         w->desc = bound->local[entry->local.buffer].desc;
     } else {

@@ -9,48 +9,13 @@
 #include "offload/agree.h"
 #include "offload/tcp_kernel/state.h"
 
-static enum pcoll_result get_memory(struct tcp_bound *b, const struct pcoll_memory *memory)
-{
-    const struct pcoll_plan *plan = b->plan;
-
-    b->sizes[PCOLL_SEND] = pcoll_plan_bytes(plan, PCOLL_SEND);
-    b->sizes[PCOLL_RECV] = pcoll_plan_bytes(plan, PCOLL_RECV);
-    b->sizes[PCOLL_TEMP] = plan->temp_bytes;
-    b->sizes[PCOLL_CELL] = (uint64_t)plan->ncounters * PCOLL_CELL_BYTES;
-    b->buffers[PCOLL_SEND] = memory->send;
-    b->buffers[PCOLL_RECV] = memory->recv;
-    b->buffers[PCOLL_TEMP] = malloc(b->sizes[PCOLL_TEMP] + 1);
-    b->buffers[PCOLL_CELL] = malloc(b->sizes[PCOLL_CELL] + 1);
-    return b->buffers[PCOLL_TEMP] && b->buffers[PCOLL_CELL] ? PCOLL_OK : PCOLL_ERR_NOMEM;
-}
-
-static char *address_of(const void *bound, struct pcoll_place place)
-{
-    const struct tcp_bound *b = bound;
-
-    return b->buffers[place.buffer] + place.offset;
-}
-
-static enum pcoll_result get_reductions(struct tcp_bound *b, const struct pcoll_operator *op)
-{
-    const struct pcoll_plan *plan = b->plan;
-    enum pcoll_result result = pcoll_reductions_init(&b->reductions, plan, op);
-
-    for (int i = 0; i < plan->nentries && result == PCOLL_OK; i++)
-        if (plan->entries[i].op == PCOLL_OP_REDUCE)
-            b->reduction_of[i] =
-                pcoll_reductions_add(&b->reductions, plan, &plan->entries[i], op, address_of, b);
-    return result;
-}
-
 static enum pcoll_result get_tables(struct tcp_bound *b)
 {
     b->links = calloc((size_t)b->nneighbors + 1, sizeof(*b->links));
     b->scripts = calloc((size_t)b->nphases + 1, sizeof(*b->scripts));
-    b->reduction_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->reduction_of));
     for (int n = 0; b->links && n < b->nneighbors; n++)
         b->links[n].socket = -1;
-    return b->links && b->scripts && b->reduction_of ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    return b->links && b->scripts ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
 /* What this rank can do alone. */
@@ -67,9 +32,7 @@ static enum pcoll_result prepare(struct tcp_bound *b, const struct pcoll_plan *p
     b->nphases = plan->nphases;
     b->nneighbors = plan->nneighbors;
     result = get_tables(b);
-    if (result == PCOLL_OK)
-        result = get_memory(b, memory);
-    return result == PCOLL_OK ? get_reductions(b, memory->op) : result;
+    return result == PCOLL_OK ? pcoll_autonomous_memory_init(&b->memory, plan, memory) : result;
 }
 
 /* A ring for the longest chain of all phases. */
@@ -83,7 +46,7 @@ static enum pcoll_result get_ring(struct tcp_bound *b)
             b->room = b->scripts[p].n;
     if (b->room > pcoll_tcp_kernel_settings.chain)
         b->room = pcoll_tcp_kernel_settings.chain;
-    result = pcoll_tcp_ring(&b->group->bootstrap, (unsigned)b->room, &b->ring);
+    result = pcoll_tcp_ring(&b->group->base.bootstrap, (unsigned)b->room, &b->ring);
     b->has_ring = result == PCOLL_OK;
     return result;
 }
@@ -129,9 +92,9 @@ enum pcoll_result pcoll_tcp_bind(struct pcoll_group *base, const struct pcoll_pl
     if (b) {
         b->base.medium = base->medium;
         b->group = group;
-        group->refs++;
+        group->base.refs++;
     }
-    result = bind_together(b, &group->bootstrap, plan, memory);
+    result = bind_together(b, &group->base.bootstrap, plan, memory);
     if (result == PCOLL_OK) {
         *bound_p = &b->base;
     } else if (b) {

@@ -36,7 +36,7 @@ void pcoll_tcp_fail(struct tcp_bound *b)
 
 static enum pcoll_result fail(struct tcp_bound *b, const char *doing, const char *error)
 {
-    pcoll_tcp_report(&b->group->bootstrap, "%s: %s", doing, error);
+    pcoll_tcp_report(&b->group->base.bootstrap, "%s: %s", doing, error);
     pcoll_tcp_fail(b);
     return PCOLL_ERR_SYSTEM;
 }
@@ -47,7 +47,7 @@ static enum pcoll_result fail_action(struct tcp_bound *b)
     const struct tcp_action *action = action_at(b, b->position);
     const int rank = b->plan->neighbors[action->neighbor];
 
-    pcoll_tcp_report(&b->group->bootstrap, "%s rank %d: %s",
+    pcoll_tcp_report(&b->group->base.bootstrap, "%s rank %d: %s",
                      action->kind == TCP_SEND ? "send to" : "receive from", rank,
                      b->broken == -EPIPE ? "it has left, or its plan has failed"
                                          : strerror(-b->broken));

@@ -102,7 +102,7 @@ static int open_socket(const struct tcp_reception *r)
 {
     const int family = r->b->group->address.name.ss_family;
     const int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    const struct pcoll_bootstrap *boot = &r->b->group->bootstrap;
+    const struct pcoll_bootstrap *boot = &r->b->group->base.bootstrap;
 
     if (fd < 0) {
         pcoll_tcp_report(boot, "no socket is left: %m%s",
@@ -132,7 +132,7 @@ static enum pcoll_result listen_here(struct tcp_reception *r)
         listen(r->listener, r->nneighbors + SPARE) == 0 &&
         getsockname(r->listener, (struct sockaddr *)&r->here.name, &r->here.length) == 0)
         return PCOLL_OK;
-    pcoll_tcp_report(&r->b->group->bootstrap, "this rank cannot listen on its address: %m");
+    pcoll_tcp_report(&r->b->group->base.bootstrap, "this rank cannot listen on its address: %m");
     return PCOLL_UNSUPPORTED;
 }
 
@@ -140,7 +140,7 @@ static enum pcoll_result make_keys(struct tcp_bound *b)
 {
     for (int n = 0; n < b->nneighbors; n++)
         if (getrandom(b->links[n].own, TCP_KEY_BYTES, 0) != TCP_KEY_BYTES) {
-            pcoll_tcp_report(&b->group->bootstrap, "the kernel gives no random key: %m");
+            pcoll_tcp_report(&b->group->base.bootstrap, "the kernel gives no random key: %m");
             return PCOLL_UNSUPPORTED;
         }
     return PCOLL_OK;
@@ -149,7 +149,7 @@ static enum pcoll_result make_keys(struct tcp_bound *b)
 /* Tell and hear addresses and keys. */
 static enum pcoll_result swap_cards(struct tcp_reception *r, bool has_failed)
 {
-    const struct pcoll_bootstrap *boot = &r->b->group->bootstrap;
+    const struct pcoll_bootstrap *boot = &r->b->group->base.bootstrap;
     struct tcp_link *links = r->b->links;
     enum pcoll_result result = PCOLL_OK;
 
@@ -372,7 +372,7 @@ static void report_missing(const struct tcp_reception *r)
 
     for (int n = 0; n < r->nneighbors; n++)
         if (is_missing(r, n)) {
-            pcoll_tcp_report(&b->group->bootstrap, "no connection with rank %d in %u s%s%s",
+            pcoll_tcp_report(&b->group->base.bootstrap, "no connection with rank %d in %u s%s%s",
                              b->plan->neighbors[n], pcoll_tcp_kernel_settings.seconds,
                              r->error ? ": " : "", r->error ? strerror(r->error) : "");
             return;
@@ -390,7 +390,7 @@ static void close_spare(struct tcp_reception *r)
 
 static enum pcoll_result connect_all(struct tcp_reception *r)
 {
-    const struct pcoll_bootstrap *boot = &r->b->group->bootstrap;
+    const struct pcoll_bootstrap *boot = &r->b->group->base.bootstrap;
     const uint64_t end = pcoll_now() + pcoll_tcp_kernel_settings.seconds * SECOND;
 
     for (int n = 0; n < r->nneighbors; n++) {

@@ -1,10 +1,7 @@
 /* Groups of the medium `tcp_kernel`. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "offload/agree.h"
-#include "offload/interfaces.h"
 #include "offload/tcp_kernel/state.h"
 
 void pcoll_tcp_report(const struct pcoll_bootstrap *bootstrap, const char *format, ...)
@@ -19,50 +16,30 @@ void pcoll_tcp_report(const struct pcoll_bootstrap *bootstrap, const char *forma
     bootstrap->report(bootstrap->context, text);
 }
 
-static enum pcoll_result open_group(struct tcp_group *group)
+static enum pcoll_result open_here(struct pcoll_autonomous_group *base, const char *interface)
 {
-    struct pcoll_interfaces interfaces;
-    enum pcoll_result result = pcoll_interfaces(&group->bootstrap, &interfaces);
+    const enum pcoll_result result =
+        pcoll_tcp_address(&base->bootstrap, interface, &tcp_group_of(&base->base)->address);
 
-    if (result == PCOLL_OK)
-        result = pcoll_tcp_address(&group->bootstrap, interfaces.names[0], &group->address);
-    pcoll_interfaces_free(&interfaces);
-    return result == PCOLL_OK ? pcoll_tcp_probe(&group->bootstrap) : result;
+    return result == PCOLL_OK ? pcoll_tcp_probe(&base->bootstrap) : result;
+}
+
+static void close_nothing(struct pcoll_autonomous_group *base)
+{
+    (void)base;
 }
 
 enum pcoll_result pcoll_tcp_group_create(const struct pcoll_bootstrap *bootstrap,
                                          struct pcoll_group **group_p)
 {
-    struct tcp_group *group = calloc(1, sizeof(*group));
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    static const struct pcoll_autonomous kind = {
+        .medium = &pcoll_medium_tcp_kernel,
+        .group_bytes = sizeof(struct tcp_group),
+        .open = open_here,
+        .close = close_nothing,
+    };
 
-    if (group) {
-        group->refs = 1;
-        group->bootstrap = *bootstrap;
-        result = open_group(group);
-    }
-    result = pcoll_agree(bootstrap, PCOLL_ROUND_NETWORK, result, NULL, 0);
-    if (result == PCOLL_OK) {
-        group->base.medium = &pcoll_medium_tcp_kernel;
-        group->base.bootstrap = &group->bootstrap;
-        *group_p = &group->base;
-    } else if (group) {
-        pcoll_tcp_group_release(group);
-    }
-    return result;
-}
-
-void pcoll_tcp_group_release(struct tcp_group *group)
-{
-    if (--group->refs == 0)
-        free(group);
-}
-
-void pcoll_tcp_group_destroy(struct pcoll_group *base)
-{
-    pcoll_tcp_poll();
-    if (base != NULL)
-        pcoll_tcp_group_release(tcp_group_of(base));
+    return pcoll_autonomous_group_create(&kind, bootstrap, group_p);
 }
 
 unsigned pcoll_tcp_group_provides(const struct pcoll_group *group)

@@ -67,11 +67,6 @@ struct tcp_walk {
 
 /* ---- firing ---- */
 
-static char *address_of(const struct tcp_bound *b, struct pcoll_place place)
-{
-    return b->buffers[place.buffer] + place.offset;
-}
-
 static void append(struct tcp_walk *w, struct tcp_action action)
 {
     if (w->result == PCOLL_OK && !pcoll_tcp_script_add(w->script, action))
@@ -86,29 +81,15 @@ static void append_own_work(struct tcp_walk *w, const struct pcoll_entry *entry)
         return;
     if (entry->op == PCOLL_OP_COPY)
         append(w, (struct tcp_action){.kind = TCP_COPY,
-                                      .from = address_of(b, entry->local),
-                                      .to = address_of(b, entry->remote),
+                                      .from = pcoll_autonomous_at(&b->memory, entry->local),
+                                      .to = pcoll_autonomous_at(&b->memory, entry->remote),
                                       .bytes = entry->bytes});
     else
-        append(w, (struct tcp_action){.kind = TCP_REDUCE,
-                                      .to = address_of(b, entry->local),
-                                      .bytes = entry->bytes,
-                                      .reduction = b->reduction_of[entry - w->plan->entries]});
-}
-
-static int neighbor_index(const struct pcoll_plan *plan, int rank)
-{
-    int low = 0, high = plan->nneighbors - 1;
-
-    while (low < high) {
-        const int middle = (low + high) / 2;
-
-        if (plan->neighbors[middle] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+        append(w,
+               (struct tcp_action){.kind = TCP_REDUCE,
+                                   .to = pcoll_autonomous_at(&b->memory, entry->local),
+                                   .bytes = entry->bytes,
+                                   .reduction = b->memory.reduction_of[entry - w->plan->entries]});
 }
 
 /* Write the note of an entry that touches a peer, and this rank's end of what it moves. */
@@ -125,7 +106,7 @@ static void tell(struct tcp_walk *w, const struct pcoll_entry *entry, int neighb
         note->buffer = (int32_t)entry->remote.buffer;
         note->offset = entry->remote.offset;
         note->bytes = entry->bytes;
-        here = (struct stretch){address_of(w->b, entry->local), entry->bytes};
+        here = (struct stretch){pcoll_autonomous_at(&w->b->memory, entry->local), entry->bytes};
     } else if (w->synchronizes) {
         here = (struct stretch){&w->b->token, sizeof(w->b->token)};
     }
@@ -150,7 +131,7 @@ static bool fire(struct tcp_walk *w, int i)
     if (!is_reached(w, entry))
         return false;
     if (entry->peer != PCOLL_NONE) {
-        const int neighbor = neighbor_index(w->plan, entry->peer);
+        const int neighbor = pcoll_autonomous_neighbor(w->plan, entry->peer);
         struct note *note = &w->own[w->place[neighbor]];
 
         if (note->kind != NOTE_NONE)
@@ -185,8 +166,9 @@ static int fire_all(struct tcp_walk *w, const struct pcoll_phase *phase)
 /* Returns whether the note names memory of this rank. */
 static bool is_valid(const struct tcp_walk *w, const struct note *note)
 {
-    const uint64_t size =
-        note->buffer >= 0 && note->buffer < PCOLL_NUM_BUFFERS ? w->b->sizes[note->buffer] : 0;
+    const uint64_t size = note->buffer >= 0 && note->buffer < PCOLL_NUM_BUFFERS
+                              ? w->b->memory.sizes[note->buffer]
+                              : 0;
 
     return note->bytes <= size && note->offset <= size - note->bytes;
 }
@@ -204,7 +186,7 @@ static void hear(struct tcp_walk *w, int neighbor, const struct note *note)
     if (!is_valid(w, note))
         w->result = PCOLL_ERR_INVALID;
     else if (note->kind == NOTE_PUT || note->kind == NOTE_GET)
-        here = (struct stretch){w->b->buffers[note->buffer] + note->offset, note->bytes};
+        here = (struct stretch){w->b->memory.buffers[note->buffer] + note->offset, note->bytes};
     else if (note->kind == NOTE_SIGNAL && w->synchronizes)
         here = (struct stretch){&w->b->token, sizeof(w->b->token)};
     if (note->kind == NOTE_GET)
@@ -294,7 +276,7 @@ static void begin_round(struct tcp_walk *w)
 /* Tell and hear. The walk ends on this rank if the bootstrap fails. */
 static bool swap(struct tcp_walk *w)
 {
-    const struct pcoll_bootstrap *boot = &w->b->group->bootstrap;
+    const struct pcoll_bootstrap *boot = &w->b->group->base.bootstrap;
     enum pcoll_result result = PCOLL_OK;
 
     if (w->nactive > 0)
@@ -334,7 +316,7 @@ static void begin_phase(struct tcp_walk *w, int p)
     }
     for (int i = phase->first; i < phase->first + phase->count; i++)
         if (w->plan->entries[i].peer != PCOLL_NONE)
-            w->left[neighbor_index(w->plan, w->plan->entries[i].peer)]++;
+            w->left[pcoll_autonomous_neighbor(w->plan, w->plan->entries[i].peer)]++;
 }
 
 /* An entry that no signal can reach any more would be a defect of the plan. */
@@ -407,7 +389,7 @@ enum pcoll_result pcoll_tcp_walk(struct tcp_walk *w)
     if (w->result == PCOLL_OK && !is_closed(w))
         w->result = PCOLL_ERR_INVALID;
     if (w->result == PCOLL_ERR_INVALID)
-        pcoll_tcp_report(&w->b->group->bootstrap, "the plans of %s %s do not fit together",
+        pcoll_tcp_report(&w->b->group->base.bootstrap, "the plans of %s %s do not fit together",
                          pcoll_coll_name(w->plan->signature.coll), w->plan->algorithm);
     return w->result;
 }

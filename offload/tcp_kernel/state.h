@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "offload/reduce/reduce.h"
+#include "offload/autonomous/autonomous.h"
 #include "offload/tcp_kernel/tcp_kernel.h"
 
 /* Where a rank listens. */
@@ -19,10 +19,8 @@ struct tcp_address {
 };
 
 struct tcp_group {
-    struct pcoll_group base;
-    struct pcoll_bootstrap bootstrap;
+    struct pcoll_autonomous_group base;
     struct tcp_address address; /* of this rank; port 0 */
-    int refs;                   /* the user's, and one for each bound plan */
 };
 
 /* The kernel sends and receives; the processor copies and reduces. */
@@ -61,11 +59,8 @@ struct tcp_bound {
     int nphases, nneighbors;
     struct tcp_link *links;     /* [nneighbors] */
     struct tcp_script *scripts; /* [nphases] */
-    char *buffers[PCOLL_NUM_BUFFERS];
-    uint64_t sizes[PCOLL_NUM_BUFFERS];
-    struct pcoll_reductions reductions;
-    const struct pcoll_reduction **reduction_of; /* [nentries] */
-    char token;                                  /* a message without data carries it */
+    struct pcoll_autonomous_memory memory;
+    char token; /* a message without data carries it */
 
     struct io_uring ring;
     bool has_ring;
@@ -91,7 +86,7 @@ extern struct tcp_process pcoll_tcp_process;
 
 static inline struct tcp_group *tcp_group_of(const struct pcoll_group *group)
 {
-    return pcoll_container_of(group, struct tcp_group, base);
+    return pcoll_container_of(group, struct tcp_group, base.base);
 }
 
 static inline struct tcp_bound *tcp_bound_of(const struct pcoll_bound *bound)
@@ -108,7 +103,6 @@ static inline bool tcp_is_kernels(const struct tcp_action *action)
 
 enum pcoll_result pcoll_tcp_group_create(const struct pcoll_bootstrap *bootstrap,
                                          struct pcoll_group **group_p);
-void pcoll_tcp_group_destroy(struct pcoll_group *base);
 unsigned pcoll_tcp_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_tcp_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
@@ -118,9 +112,6 @@ int pcoll_tcp_lingering(void);
 void pcoll_tcp_finalize(void);
 
 /* ---- group.c ---- */
-
-/* Drop a reference. */
-void pcoll_tcp_group_release(struct tcp_group *group);
 
 /* Show the user a line that begins with the name of the medium. */
 void pcoll_tcp_report(const struct pcoll_bootstrap *bootstrap, const char *format, ...)

@@ -41,16 +41,6 @@ static enum pcoll_result tcp_start(struct pcoll_bound *bound)
     return progress(b);
 }
 
-static enum pcoll_result tcp_spin(struct pcoll_bound *bound, unsigned spins)
-{
-    struct tcp_bound *b = tcp_bound_of(bound);
-    enum pcoll_result result = progress(b);
-
-    while (result == PCOLL_PENDING && spins-- > 0)
-        result = progress(b);
-    return result;
-}
-
 /* The kernel ends the sleep when an action is complete. */
 static void tcp_rest(struct pcoll_bound *bound, unsigned usec)
 {
@@ -81,7 +71,7 @@ const struct pcoll_medium pcoll_medium_tcp_kernel = {
     .lingering = pcoll_tcp_lingering,
     .finalize = pcoll_tcp_finalize,
     .group_create = pcoll_tcp_group_create,
-    .group_destroy = pcoll_tcp_group_destroy,
+    .group_destroy = pcoll_autonomous_group_destroy,
     .group_provides = pcoll_tcp_group_provides,
     .group_rails = pcoll_one_rail,
     .group_level = pcoll_no_level,
@@ -92,7 +82,7 @@ const struct pcoll_medium pcoll_medium_tcp_kernel = {
     .unbind = pcoll_tcp_unbind,
     .start = tcp_start,
     .progress = tcp_progress,
-    .spin = tcp_spin,
+    .spin = pcoll_autonomous_spin,
     .rest = tcp_rest,
     .position = pcoll_no_position,
 };

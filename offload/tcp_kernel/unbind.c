@@ -19,12 +19,9 @@ void pcoll_tcp_release(struct tcp_bound *b)
         free(b->scripts[p].actions);
     free(b->scripts);
     b->scripts = NULL;
-    pcoll_reductions_fini(&b->reductions);
-    free(b->reduction_of);
-    free(b->buffers[PCOLL_TEMP]);
-    free(b->buffers[PCOLL_CELL]);
+    pcoll_autonomous_memory_fini(&b->memory);
     if (b->group)
-        pcoll_tcp_group_release(b->group);
+        pcoll_autonomous_group_release(&b->group->base);
     b->plan = NULL;
 }
 

@@ -106,7 +106,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/graph.h %D%/graph.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
-    %D%/net_rank.h %D%/net_rank.c \
+    %D%/net_rank.h %D%/net_rank.c %D%/net_tests.h %D%/net_tests.c \
     %D%/excuse.h %D%/excuse.c \
     %D%/mutant.h %D%/mutant.c %D%/mutant_same.c \
     %D%/mutate.h %D%/mutate.c \
