@@ -30,7 +30,7 @@ static enum pcoll_result fail(struct pcoll_rma_request *request, const char *why
              name_of(request), request->step->way->rank, why);
     bootstrap->report(bootstrap->context, text);
     pcoll_node_raise(&bound->node);
-    pcoll_rma_send_farewells(bound, PCOLL_RMA_FAILED);
+    pcoll_rma_send_farewells(bound);
     return PCOLL_ERR_SYSTEM;
 }
 
@@ -308,8 +308,9 @@ static enum pcoll_result send_farewell(struct pcoll_rma_way *way)
  * plus one. */
 enum { KIND_BITS = 8 };
 
-bool pcoll_rma_send_farewells(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell)
+bool pcoll_rma_send_farewells(struct pcoll_rma_bound *bound)
 {
+    const enum pcoll_rma_farewell farewell = bound->failed ? PCOLL_RMA_FAILED : PCOLL_RMA_LEFT;
     const uint64_t word = (uint64_t)farewell | (uint64_t)(bound->culprit + 1) << KIND_BITS;
     bool all = true;
 

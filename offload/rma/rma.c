@@ -36,11 +36,24 @@ static inline enum pcoll_result rma_fire(struct pcoll_run *run, struct pcoll_ste
     return pcoll_node_fire(run, step);
 }
 
-/* No queue is left: the instance is complete if everything that was sent has arrived. */
-static enum pcoll_result settle(const struct pcoll_rma_bound *bound, enum pcoll_result result)
+/* Ranks of this node and of others may wait for this one forever: tell them that it has failed. */
+static __attribute__((noinline)) enum pcoll_result stop(struct pcoll_rma_bound *bound)
 {
-    if (bound->failed)
-        return PCOLL_ERR_SYSTEM;
+    const bool is_known = bound->failed;
+
+    bound->failed = true;
+    if (!is_known)
+        (void)pcoll_node_stop(&bound->node);
+    pcoll_rma_send_farewells(bound);
+    return PCOLL_ERR_SYSTEM;
+}
+
+/* What the executor returned, whose errors are those of steps within the node. If no queue is left,
+ * the instance is complete once everything that was sent has arrived. */
+static enum pcoll_result settle(struct pcoll_rma_bound *bound, enum pcoll_result result)
+{
+    if (__builtin_expect(bound->failed || result > PCOLL_PENDING, 0))
+        return stop(bound);
     if (result == PCOLL_OK && (bound->inflight != 0 || bound->ready != NULL))
         return PCOLL_PENDING;
     return result;
@@ -54,6 +67,8 @@ static enum pcoll_result progress(struct pcoll_rma_bound *bound)
         pcoll_rma_poll_rails(bound);
         pcoll_rma_read_inbox(bound);
     }
+    if (bound->failed) /* nothing is sent behind the farewells */
+        return stop(bound);
     result = pcoll_rma_flush(bound);
     if (result == PCOLL_OK || result == PCOLL_PENDING)
         result = pcoll_run_progress(&bound->node.run, rma_fire);
@@ -114,10 +129,7 @@ static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
         pcoll_node_raise(&bound->node);
         bound->failed = true;
     }
-    if (!bound->failed)
-        return PCOLL_PENDING;
-    pcoll_rma_send_farewells(bound, PCOLL_RMA_FAILED);
-    return PCOLL_ERR_SYSTEM;
+    return bound->failed ? stop(bound) : PCOLL_PENDING;
 }
 
 /* Now and then poll for other ranks the rails that this plan does not use, which are all rails if

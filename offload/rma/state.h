@@ -190,8 +190,9 @@ pcoll_wire_event pcoll_rma_event;
 /* Read the completion queues of all rails of the plan. */
 void pcoll_rma_poll_rails(struct pcoll_rma_bound *bound);
 
-/* Send a farewell over every connection that has none yet. Returns whether all have been sent. */
-bool pcoll_rma_send_farewells(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell);
+/* Send a farewell, that the plan has failed or that this rank leaves, over every connection that
+ * has none yet. Returns whether all have been sent. */
+bool pcoll_rma_send_farewells(struct pcoll_rma_bound *bound);
 
 /* The neighbor's farewell on this connection. `culprit_p` may be NULL; it receives the rank that
  * caused a failure, or PCOLL_NONE, unless the neighbor is still here. */

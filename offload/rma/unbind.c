@@ -77,7 +77,7 @@ static struct pcoll_rma_bound *leaving;
 /* Returns whether no neighbor uses the plan any more. */
 static bool is_gone(struct pcoll_rma_bound *bound)
 {
-    bool gone = pcoll_rma_send_farewells(bound, PCOLL_RMA_LEFT);
+    bool gone = pcoll_rma_send_farewells(bound);
 
     for (int i = 0; i < bound->nways; i++)
         gone &= pcoll_rma_farewell_of(&bound->ways[i], NULL) != PCOLL_RMA_HERE;

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "offload/rma/state.h"
@@ -193,10 +194,33 @@ static int exercise_mute(struct setup *setup, struct meeting *meeting, struct pa
     return wrong;
 }
 
+/* Ranks 0 and 1 share a node, and the root cannot write to rank 1. Only the root can tell rank 2.
+ */
+static int exercise_inaccessible(struct setup *setup, struct meeting *meeting, struct part *part)
+{
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct part p = *part;
+    enum pcoll_result result;
+
+    p.in_heap = 0;
+    p.signature = signature_of(PCOLL_SCATTER, setup->nranks, 40000);
+    if (part_init(&p, pcoll_algorithm_find(PCOLL_SCATTER, "direct_put"), &params) != PCOLL_OK ||
+        part_bind(&p) != PCOLL_OK || part_run(&p, 2))
+        return 1;
+    meeting_barrier(meeting);
+    if (p.rank == 1 && mprotect(p.recv + page - (uintptr_t)p.recv % page, page, PROT_NONE) != 0)
+        return 1;
+    result = start_in_vain(&p, 10000);
+    meeting_barrier(meeting);
+    _exit(result == PCOLL_OK || result == PCOLL_PENDING); /* what was sent may still arrive */
+}
+
 /* What binding does does not depend on the provider, so only the main one binds all collectives. */
 void rma_check_failures(const struct subject *subject, const struct refusal *how, int is_main)
 {
-    static const struct layout all_away = {"each on a node of its own", "01234567"};
+    static const struct layout all_away = {"each on a node of its own", "01234567"},
+                               two_together = {"two on a node", "00123456"};
     struct setup setup = {
         .subject = subject, .layout = &all_away, .nranks = 4, .all_sizes = is_main};
 
@@ -206,6 +230,10 @@ void rma_check_failures(const struct subject *subject, const struct refusal *how
     setup.nranks = 3;
     setup.exercise = exercise_mute;
     tap_ok(setup_run(setup) == 0, "%s, a rank cannot send", subject->name);
+    setup.layout = &two_together;
+    setup.exercise = exercise_inaccessible;
+    tap_ok(setup_run(setup) == 0, "%s, a rank cannot access memory within its node", subject->name);
+    setup.layout = &all_away;
     setup.exercise = exercise_death;
     tap_ok(setup_run(setup) == 1, "%s, a rank dies, the others do not hang", subject->name);
 }

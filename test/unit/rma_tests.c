@@ -204,7 +204,8 @@ static int exercise_farewell(const struct setup *setup, struct meeting *meeting,
     bound = pcoll_rma_bound_of(p.bound);
     if (p.rank == 0 && culprit != PCOLL_NONE) {
         bound->culprit = culprit;
-        while (!pcoll_rma_send_farewells(bound, PCOLL_RMA_FAILED))
+        bound->failed = true;
+        while (!pcoll_rma_send_farewells(bound))
             part->medium->poll();
     }
     if (p.rank == 0)
