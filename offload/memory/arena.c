@@ -157,11 +157,13 @@ static bool is_released(const void *context, const struct pcoll_extent *extent)
     return atomic_load_explicit(&shared->users, memory_order_acquire) == 0;
 }
 
-/* Frees the pages at once, even if other ranks still map them. */
+/* Frees the pages at once, even if other ranks still map them. Locked pages (mlockall(2)) cannot be
+ * freed. */
 static void empty_object(struct pcoll_shm_arena *arena, int number)
 {
     struct pcoll_arena_object *object = &arena->objects[number];
 
+    munlock(object->base, object->bytes);
     madvise(object->base, object->bytes, MADV_REMOVE);
     pcoll_extents_drop_object(&arena->extents, number);
     arena->total -= object->bytes;

@@ -218,7 +218,8 @@ static enum pcoll_result put(void *memory)
     if (found == NULL)
         return PCOLL_ERR_INVALID;
     wanted = *found;
-    madvise(memory, wanted.bytes, MADV_REMOVE);
+    if (madvise(memory, wanted.bytes, MADV_REMOVE) != 0) /* it is locked: mlockall(2) */
+        memset(memory, 0, wanted.bytes);
     pcoll_extents_merge(&extents, is_wanted, &wanted);
     if (number > 0 && pcoll_extents_is_unused(&extents, number))
         close_object(number);

@@ -5,7 +5,8 @@
  * The heap consists of objects, memfds that take memory page by page as it is touched, like
  * malloc's. A new object is at least as large as all others together, so there are few. Other
  * processes attach an object when they bind a plan that accesses it, and keep it until the last
- * such plan is unbound; the pages of freed memory are given back at once nevertheless.
+ * such plan is unbound; the pages of freed memory are given back at once nevertheless, unless the
+ * process has locked them (mlock(2)).
  *
  * The memory is shared with the children of a fork, as that of MPI_Win_allocate_shared is. A child
  * cannot free it: that does nothing.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/futex.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ struct probe {
 struct look {
     struct probe probe;
     pcoll_xpmem_id segment; /* PCOLL_NONE: nobody can map its memory */
+    uint64_t pid_namespace; /* its inode; 0: unknown */
     struct pcoll_locality locality;
 };
 
@@ -49,14 +51,23 @@ static int probe_neighbor(const struct probe *neighbor)
            pcoll_cma_write((pid_t)neighbor->pid, scratch, &seen, sizeof(seen)) == 0;
 }
 
-/* The same by XPMEM. */
-static bool can_map_neighbor(const struct look *neighbor)
+static uint64_t pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+/* The same by XPMEM. Memory that cannot be attached is reached by pids, so these must mean the same
+ * processes to both. */
+static bool can_map_neighbor(const struct look *neighbor, uint64_t own_namespace)
 {
     const struct probe *probe = &neighbor->probe;
     struct pcoll_attachment *attachment;
     bool can;
 
-    if (neighbor->segment == PCOLL_NONE)
+    if (neighbor->segment == PCOLL_NONE || own_namespace == 0 ||
+        neighbor->pid_namespace != own_namespace)
         return false;
     attachment = pcoll_xpmem_attach(neighbor->segment, probe->id_at, sizeof(probe->id));
     if (attachment == NULL)
@@ -92,6 +103,7 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, uint64_t *k
     const struct look own = {
         {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch},
         group->maps && group->bootstrap.nranks > 1 ? pcoll_xpmem_segment() : PCOLL_NONE,
+        pid_namespace(),
         group->outer.locality ? *group->outer.locality : pcoll_sysfs_here().locality};
     const char *told = pcoll_node_meet(group, &own, sizeof(own));
     struct look neighbor;
@@ -103,7 +115,8 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, uint64_t *k
     distance = pcoll_node_measure_distance(&group->bootstrap, distance_lines(group));
     terms[FARTHEST].value = distance.nanoseconds << 32 | (uint32_t)distance.rank;
     terms[CMA].value = (uint64_t)probe_neighbor(&neighbor.probe);
-    terms[XPMEM].value = own.segment != PCOLL_NONE && can_map_neighbor(&neighbor);
+    terms[XPMEM].value =
+        own.segment != PCOLL_NONE && can_map_neighbor(&neighbor, own.pid_namespace);
     result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_NODE, result, terms, NTERMS);
     group->can_cma = terms[CMA].value != 0;
     group->can_map = terms[XPMEM].value != 0;

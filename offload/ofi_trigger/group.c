@@ -49,6 +49,7 @@ struct probe {
     struct pcoll_ofi_region region;
     struct trigger_work work;
     uint64_t words[2];
+    bool is_stuck; /* the provider may still use all of this: it stays */
 };
 
 static int open_counters(struct probe *p)
@@ -119,14 +120,25 @@ static const char *try_probe(struct probe *p)
     p->words[0] = 42;
     if (queue_probe(p, self) != 0)
         return "it does not take deferred work";
-    return is_done(p) ? NULL : "its deferred work is not done";
+    p->is_stuck = !is_done(p);
+    return p->is_stuck ? "its deferred work is not done" : NULL;
+}
+
+static void close_probe(struct probe *p)
+{
+    struct fid_cntr *const counters[] = {p->from, p->to, p->done};
+
+    pcoll_ofi_unregister(&p->region);
+    for (int i = 0; i < 3; i++)
+        if (counters[i])
+            fi_close(&counters[i]->fid);
+    free(p);
 }
 
 static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
                                const struct pcoll_bootstrap *bootstrap)
 {
     struct probe *p = calloc(1, sizeof(*p));
-    struct fid_cntr *counters[3];
     const char *lack;
     char text[160];
 
@@ -135,14 +147,8 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
     p->endpoint = endpoint;
     p->bootstrap = bootstrap;
     lack = try_probe(p);
-    pcoll_ofi_unregister(&p->region);
-    counters[0] = p->from;
-    counters[1] = p->to;
-    counters[2] = p->done;
-    for (int i = 0; i < 3; i++)
-        if (counters[i])
-            fi_close(&counters[i]->fid);
-    free(p);
+    if (!p->is_stuck)
+        close_probe(p);
     if (lack == NULL)
         return PCOLL_OK;
     snprintf(text, sizeof(text), "libfabric: %s cannot run plans by itself: %s",

@@ -178,8 +178,8 @@ static bool sleep_on_all(const struct watch *watches, int n, unsigned usec)
     until.tv_nsec += (long)(usec % 1000000) * 1000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    if (syscall(SYS_futex_waitv, waits, n, 0, &until, CLOCK_MONOTONIC) >= 0 ||
-        (errno != ENOSYS && errno != EPERM))
+    if (syscall(SYS_futex_waitv, waits, n, 0, &until, CLOCK_MONOTONIC) >= 0 || errno == EAGAIN ||
+        errno == EINTR || errno == ETIMEDOUT)
         return true;
     atomic_store_explicit(&refused, true, memory_order_relaxed);
 #endif

@@ -84,7 +84,12 @@ static enum pcoll_result submit(struct tcp_bound *b)
         prepare(b, b->position + i, i == 0 ? b->done : 0, i == n - 1);
     b->skipped = b->done;
     b->broken = 0;
-    submitted = io_uring_submit(&b->ring);
+    for (int tries = 0;; tries++) {
+        submitted = io_uring_submit(&b->ring);
+        if (submitted != -EAGAIN || tries == MAX_RETRIES) /* the kernel lacks memory for a moment */
+            break;
+        pcoll_yield();
+    }
     b->pending = submitted > 0 ? submitted : 0;
     if (submitted == n)
         return PCOLL_PENDING;

@@ -248,7 +248,7 @@ static void see_connected(struct tcp_reception *r, int n)
     v->is_connecting = false;
     if (error == 0 && show(v->socket, r->b->links[n].theirs))
         return;
-    r->error = error;
+    r->error = error != 0 ? error : errno;
     discard(v);
 }
 

@@ -71,7 +71,8 @@ static const char *get_from_self(struct pcoll_ucx_endpoint *e, const struct pcol
         return why;
     for (int i = 0; e->done == NULL && i < TRIAL_POLLS; i++)
         pcoll_ucx.ucp_worker_progress(e->worker);
-    if (e->done == NULL)
+    e->is_stuck = e->done == NULL;
+    if (e->is_stuck)
         return "a get does not end";
     why = e->done->error;
     e->done = NULL;
@@ -97,9 +98,11 @@ static enum pcoll_result try_key(struct pcoll_ucx_endpoint *e,
     result = pcoll_ucx_take_key(to_self, bootstrap, packed, &key);
     if (result == PCOLL_OK) {
         why = get_from_self(e, to_self, key);
-        pcoll_ucx_drop_key(key);
+        if (!e->is_stuck)
+            pcoll_ucx_drop_key(key);
     }
-    pcoll_ucx_unmap(&e->base, &region);
+    if (!e->is_stuck)
+        pcoll_ucx_unmap(&e->base, &region);
     if (why == NULL)
         return result;
     snprintf(text, sizeof(text), "it cannot read this process's memory: %.60s", why);

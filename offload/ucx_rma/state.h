@@ -24,6 +24,7 @@ struct pcoll_ucx_endpoint {
     struct pcoll_names names; /* of peers */
     struct pcoll_ucx_peer *peers;
     struct pcoll_ucx_request *done, **done_end; /* completed, but the event is still to come */
+    bool is_stuck; /* an operation does not end, and may still use all of this: it stays */
     int refs;
     bool kept;
     struct pcoll_ucx_endpoint *next;

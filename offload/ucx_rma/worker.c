@@ -185,6 +185,8 @@ static void close_worker(struct pcoll_ucx_endpoint *e)
 /* The owner of a foreign worker may have closed it. */
 static void destroy(struct pcoll_ucx_endpoint *e)
 {
+    if (e->is_stuck)
+        return;
     close_peers(e);
     if (e->foreign == NULL)
         close_worker(e);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -81,6 +82,22 @@ static void check_memory(void)
         wrong |= all[i].at != NULL && pcoll_heap_put(all[i].at) != PCOLL_OK;
     tap_ok(!wrong, "memory is zero, and nobody else's until it is freed");
     tap_ok(held(&chunks) == 0 && chunks <= 1, "all of it is given back");
+}
+
+/* As after mlockall(2): pages cannot be given back, but what is given is zero. */
+static void check_locked(void)
+{
+    unsigned char *memory = pcoll_heap_get(4096);
+    int wrong = memory == NULL || mlock(memory, 4096) != 0;
+
+    if (!wrong) {
+        memset(memory, 7, 4096);
+        wrong = pcoll_heap_put(memory) != PCOLL_OK;
+        memory = pcoll_heap_get(4096);
+        wrong |= memory == NULL || !all_are(memory, 4096, 0);
+        munlock(memory, 4096);
+    }
+    tap_ok(!wrong && pcoll_heap_put(memory) == PCOLL_OK, "so is locked memory");
 }
 
 /* More than the first chunk has: others come and go. */
@@ -226,6 +243,7 @@ static void check_stale(void)
 int main(void)
 {
     check_memory();
+    check_locked();
     check_chunks();
     check_strangers();
     tap_ok(without(RLIMIT_FSIZE, 4096) && without(RLIMIT_NOFILE, 3), "no memory beyond limits");
