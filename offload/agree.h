@@ -62,8 +62,9 @@ enum pcoll_round {
 
     PCOLL_ROUND_PLAN,  /* has every rank a plan, and what does it need from the others? Within a
                         * node, the cards answer that */
-    PCOLL_ROUND_READY, /* has every rank memory for its cards to its neighbors, whose size follows
-                        * from PLAN, and has registered its buffers; then the cards are swapped */
+    PCOLL_ROUND_READY, /* has every rank memory for its cards to its neighbors, or for the outlines
+                        * of all ranks, whose size follows from PLAN, and has registered its
+                        * buffers; then they are swapped */
     PCOLL_ROUND_BOUND, /* is every rank connected; no rank signals before this */
 
     /* -- after TABLE, GROUP, BELL and PLAN, in each node: memory/arena.c -- */

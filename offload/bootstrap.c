@@ -61,8 +61,17 @@ static enum pcoll_result swap_words(const struct pcoll_circle *circle, int64_t d
     return result;
 }
 
-/* After each swap a rank knows the maxima of 2 reach + 1 times as many ranks around it; ranks that
- * are counted twice do no harm. */
+/* A swap with so many ranks on either side lets a rank that knows about `known` ranks around it
+ * know about 2 reach + 1 times as many; more than there are do no harm. */
+static int reach_of(int64_t known, int nranks)
+{
+    int reach = 1;
+
+    while (reach < REACH && known * (2 * reach + 1) < nranks)
+        reach++;
+    return reach;
+}
+
 enum pcoll_result pcoll_combine_by_swap(const struct pcoll_circle *circle, uint64_t *words, int n)
 {
     enum pcoll_result result = PCOLL_OK;
@@ -70,12 +79,71 @@ enum pcoll_result pcoll_combine_by_swap(const struct pcoll_circle *circle, uint6
 
     assert(n <= PCOLL_COMBINE_WORDS);
     while (result == PCOLL_OK && known < circle->nranks) {
-        int reach = 1;
+        const int reach = reach_of(known, circle->nranks);
 
-        while (reach < REACH && known * (2 * reach + 1) < circle->nranks)
-            reach++;
         result = swap_words(circle, known, reach, words, n);
         known *= 2 * reach + 1;
+    }
+    return result;
+}
+
+size_t pcoll_gather_room(int nranks, size_t bytes)
+{
+    size_t room = 0;
+    int64_t known = 1;
+
+    while (known < nranks) {
+        const int reach = reach_of(known, nranks);
+
+        room = (size_t)known * (size_t)(4 * reach) * bytes;
+        known *= 2 * reach + 1;
+    }
+    return room;
+}
+
+/* The block of the k-th of `known` ranks around `rank`. */
+static char *block_around(const struct pcoll_circle *circle, int rank, int64_t known, int64_t k,
+                          char *all, size_t bytes)
+{
+    const int64_t n = circle->nranks;
+
+    return all + (size_t)((rank + n + k - known / 2) % n) * bytes;
+}
+
+/* Swap the blocks of the `known` ranks around each one. */
+static enum pcoll_result swap_blocks(const struct pcoll_circle *circle, int64_t known, char *all,
+                                     size_t bytes, char *mine)
+{
+    const struct pcoll_bootstrap *outer = circle->outer;
+    int others[2 * REACH] = {0};
+    const int count = find_others(circle, known, reach_of(known, circle->nranks), others);
+    const size_t window = (size_t)known * bytes;
+    char *theirs = mine + (size_t)count * window;
+    enum pcoll_result result;
+
+    for (int i = 0; i < count; i++)
+        for (int64_t k = 0; k < known; k++)
+            memcpy(mine + (size_t)i * window + (size_t)k * bytes,
+                   block_around(circle, circle->mine, known, k, all, bytes), bytes);
+    result = outer->swap(outer->context, others, count, mine, theirs, window);
+    for (int i = 0; result == PCOLL_OK && i < count; i++)
+        for (int64_t k = 0; k < known; k++)
+            memcpy(block_around(circle, others[i], known, k, all, bytes),
+                   theirs + (size_t)i * window + (size_t)k * bytes, bytes);
+    return result;
+}
+
+enum pcoll_result pcoll_gather_by_swap(const struct pcoll_bootstrap *bootstrap, void *all,
+                                       size_t bytes, void *room)
+{
+    const struct pcoll_circle circle = {
+        .outer = bootstrap, .mine = bootstrap->rank, .nranks = bootstrap->nranks};
+    enum pcoll_result result = PCOLL_OK;
+    int64_t known = 1;
+
+    while (result == PCOLL_OK && known < circle.nranks) {
+        result = swap_blocks(&circle, known, all, bytes, room);
+        known *= 2 * reach_of(known, circle.nranks) + 1;
     }
     return result;
 }

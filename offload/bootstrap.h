@@ -78,6 +78,12 @@ int pcoll_circle_rank(const struct pcoll_circle *circle, int i);
 /* There are log9(nranks) swaps with up to 8 other ranks. */
 enum pcoll_result pcoll_combine_by_swap(const struct pcoll_circle *circle, uint64_t *words, int n);
 
+/* Collective: give all ranks the blocks of `bytes` bytes that each of them has in its own place, at
+ * all + rank * bytes. There are log9(nranks) swaps; `room` is pcoll_gather_room() bytes. */
+enum pcoll_result pcoll_gather_by_swap(const struct pcoll_bootstrap *bootstrap, void *all,
+                                       size_t bytes, void *room);
+size_t pcoll_gather_room(int nranks, size_t bytes);
+
 /* The ranks of this one's node, by the topology of *outer, in the order of their places. */
 struct pcoll_circle pcoll_circle_of_node(const struct pcoll_bootstrap *outer);
 

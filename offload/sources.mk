@@ -50,7 +50,8 @@ pcoll_uring_sources = \
     %D%/tcp_kernel/tcp_kernel.h %D%/tcp_kernel/tcp_kernel.c %D%/tcp_kernel/state.h \
     %D%/tcp_kernel/address.c %D%/tcp_kernel/bind.c %D%/tcp_kernel/chain.c \
     %D%/tcp_kernel/connect.c %D%/tcp_kernel/group.c %D%/tcp_kernel/order.c \
-    %D%/tcp_kernel/probe.c %D%/tcp_kernel/script.c %D%/tcp_kernel/unbind.c
+    %D%/tcp_kernel/probe.c %D%/tcp_kernel/script.c %D%/tcp_kernel/unbind.c \
+    %D%/tcp_kernel/walk.h %D%/tcp_kernel/walk.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

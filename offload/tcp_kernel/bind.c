@@ -8,6 +8,7 @@
 
 #include "offload/agree.h"
 #include "offload/tcp_kernel/state.h"
+#include "offload/tcp_kernel/walk.h"
 
 static enum pcoll_result get_tables(struct tcp_bound *b)
 {
@@ -28,6 +29,8 @@ static enum pcoll_result prepare(struct tcp_bound *b, const struct pcoll_plan *p
         return PCOLL_ERR_NOMEM;
     if (plan == NULL)
         return PCOLL_ERR_INVALID;
+    if (!pcoll_tcp_is_possible(plan))
+        return PCOLL_UNSUPPORTED;
     b->plan = plan;
     b->nphases = plan->nphases;
     b->nneighbors = plan->nneighbors;
@@ -51,10 +54,10 @@ static enum pcoll_result get_ring(struct tcp_bound *b)
     return result;
 }
 
-static enum pcoll_result meet(struct tcp_bound *b, struct tcp_walk *walk,
+static enum pcoll_result meet(struct tcp_bound *b, struct tcp_outlines *outlines,
                               struct tcp_reception *reception)
 {
-    enum pcoll_result result = pcoll_tcp_walk(walk);
+    enum pcoll_result result = pcoll_tcp_order(b, outlines);
 
     if (result == PCOLL_OK)
         result = get_ring(b);
@@ -66,18 +69,22 @@ static enum pcoll_result bind_together(struct tcp_bound *b, const struct pcoll_b
                                        const struct pcoll_memory *memory)
 {
     struct tcp_reception *reception = NULL;
-    struct tcp_walk *walk = NULL;
+    struct tcp_outlines *outlines = NULL;
+    struct pcoll_term bytes = {.kind = PCOLL_TERM_MAX};
     enum pcoll_result result = prepare(b, plan, memory);
 
     if (result == PCOLL_OK)
-        result = pcoll_tcp_walk_create(b, &walk);
-    if (result == PCOLL_OK)
         result = pcoll_tcp_reception_open(b, &reception);
-    result = pcoll_agree(boot, PCOLL_ROUND_PLAN, result, NULL, 0);
     if (result == PCOLL_OK)
-        result = pcoll_agree(boot, PCOLL_ROUND_BOUND, meet(b, walk, reception), NULL, 0);
+        bytes.value = pcoll_tcp_outline_bytes(plan);
+    result = pcoll_agree(boot, PCOLL_ROUND_PLAN, result, &bytes, 1);
+    if (result == PCOLL_OK)
+        result = pcoll_agree(boot, PCOLL_ROUND_READY,
+                             pcoll_tcp_outlines_create(b, bytes.value, &outlines), NULL, 0);
+    if (result == PCOLL_OK)
+        result = pcoll_agree(boot, PCOLL_ROUND_BOUND, meet(b, outlines, reception), NULL, 0);
     pcoll_tcp_reception_close(reception);
-    pcoll_tcp_walk_destroy(walk);
+    pcoll_tcp_outlines_destroy(outlines);
     return result;
 }
 

@@ -135,14 +135,27 @@ enum pcoll_result pcoll_tcp_address(const struct pcoll_bootstrap *bootstrap, con
 
 /* ---- order.c ---- */
 
-struct tcp_walk;
+/* Where the result is that all have started, a get would have to wait for its peer's start: returns
+ * whether this plan has none. */
+bool pcoll_tcp_is_possible(const struct pcoll_plan *plan);
 
-enum pcoll_result pcoll_tcp_walk_create(struct tcp_bound *b,
-                                        struct tcp_walk **walk_p) PCOLL_MUST_CHECK;
-void pcoll_tcp_walk_destroy(struct tcp_walk *walk);
+struct tcp_walk; /* walk.h */
+
+/* Write the scripts of all phases, which are empty. */
+enum pcoll_result pcoll_tcp_write_scripts(struct tcp_bound *b,
+                                          const struct tcp_walk *walk) PCOLL_MUST_CHECK;
+
+struct tcp_outlines;
+
+/* Room for the outlines of all ranks' plans, of which the longest has so many bytes (walk.h).
+ * PCOLL_UNSUPPORTED, on all ranks alike: they are too long. */
+enum pcoll_result pcoll_tcp_outlines_create(const struct tcp_bound *b, size_t bytes,
+                                            struct tcp_outlines **outlines_p) PCOLL_MUST_CHECK;
+void pcoll_tcp_outlines_destroy(struct tcp_outlines *outlines);
 
 /* Collective: find the scripts of all phases. A rank that fails still takes part to the end. */
-enum pcoll_result pcoll_tcp_walk(struct tcp_walk *walk) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_tcp_order(struct tcp_bound *b,
+                                  struct tcp_outlines *outlines) PCOLL_MUST_CHECK;
 
 /* ---- script.c ---- */
 

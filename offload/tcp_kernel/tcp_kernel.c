@@ -7,6 +7,7 @@
 struct pcoll_tcp_kernel_settings pcoll_tcp_kernel_settings = {
     .piece = (size_t)128 << 10,
     .chain = 4096,
+    .outlines = (size_t)32 << 20,
     .seconds = 30,
 };
 

@@ -9,11 +9,12 @@
  *     MPI_Start ──► recv from 0 ──► send to 2 ──► recv from 0 ──► send to 2 ──► ...     MPI_Wait
  *                   segment 0       segment 0     segment 1       segment 1
  *
- * A plan becomes one such script for each phase when it is bound (order.c): the ranks walk through
- * the phase in rounds, once and without data, and each notes what it sends and receives in which
- * order. This is right because
+ * A plan becomes one such script for each phase when it is bound (order.c): each rank walks through
+ * the plans of all ranks in rounds, once and without data (walk.h), and notes what it sends and
+ * receives in which order. This is right because
  *
- *   - the walk is a run that the plan permits, so it gives the right result (proof/check.h);
+ *   - the walk is a run that the plans permit, so it gives the right result (proof/check.h), and it
+ *     is the same on all ranks;
  *   - every start repeats it: each rank does the same in the same order, what one rank sends to
  *     another arrives in order, and only a rank's own script touches its memory;
  *   - therefore signals without data are needed only where the result is that all have started; all
@@ -41,6 +42,7 @@
 struct pcoll_tcp_kernel_settings {
     size_t piece;     /* the most bytes that a rank sends before it receives */
     int chain;        /* the most actions in one chain */
+    size_t outlines;  /* the most bytes of all ranks' outlines, which a bind gathers (walk.h) */
     unsigned seconds; /* how long a bind waits for connections */
 };
 

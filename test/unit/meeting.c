@@ -101,23 +101,18 @@ static enum pcoll_result meeting_combine(void *context, uint64_t *words, int n)
     return PCOLL_OK;
 }
 
-static enum pcoll_result meeting_swap(void *context, const int *ranks, int n, const void *mine,
-                                      void *theirs, size_t bytes)
+/* Bytes [first, first + length) of what goes to each of those ranks, and of what comes. */
+static void swap_part(const struct attendee *attendee, const int *ranks, int n, const char *mine,
+                      char *theirs, size_t bytes, size_t first, size_t length)
 {
-    struct attendee *attendee = context;
     struct meeting *meeting = attendee->meeting;
 
-    if (bytes > MAIL_BYTES)
-        abort();
-    for (int i = 1; i < n; i++)
-        if (ranks[i] <= ranks[i - 1])
-            abort();
     for (int i = 0; i < n; i++) {
         struct mail *mail = &meeting->mail[ranks[i]][attendee->rank];
 
         while (atomic_load(&mail->full))
             wait_a_moment();
-        memcpy(mail->text, (const char *)mine + (size_t)i * bytes, bytes);
+        memcpy(mail->text, mine + (size_t)i * bytes + first, length);
         atomic_store(&mail->full, 1);
     }
     for (int i = 0; i < n; i++) {
@@ -125,9 +120,23 @@ static enum pcoll_result meeting_swap(void *context, const int *ranks, int n, co
 
         while (!atomic_load(&mail->full))
             wait_a_moment();
-        memcpy((char *)theirs + (size_t)i * bytes, mail->text, bytes);
+        memcpy(theirs + (size_t)i * bytes + first, mail->text, length);
         atomic_store(&mail->full, 0);
     }
+}
+
+static enum pcoll_result meeting_swap(void *context, const int *ranks, int n, const void *mine,
+                                      void *theirs, size_t bytes)
+{
+    struct attendee *attendee = context;
+
+    for (int i = 1; i < n; i++)
+        if (ranks[i] <= ranks[i - 1])
+            abort();
+    attendee->swaps++;
+    for (size_t first = 0; first < bytes || first == 0; first += MAIL_BYTES)
+        swap_part(attendee, ranks, n, mine, theirs, bytes, first,
+                  bytes - first < MAIL_BYTES ? bytes - first : MAIL_BYTES);
     return PCOLL_OK;
 }
 

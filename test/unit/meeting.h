@@ -20,6 +20,7 @@ void meeting_destroy(struct meeting *meeting);
 struct attendee {
     struct meeting *meeting;
     int rank;
+    int swaps;      /* number of them so far */
     int reports;    /* number of messages so far; they are printed as TAP comments */
     char said[200]; /* the last message */
 };

@@ -84,7 +84,8 @@ endif HAVE_UCX
 if HAVE_LIBURING
 check_PROGRAMS += \
     %D%/test_tcp_kernel \
-    %D%/test_tcp_kernel_failures
+    %D%/test_tcp_kernel_failures \
+    %D%/test_tcp_order
 endif HAVE_LIBURING
 
 if HAVE_HWLOC

@@ -3,6 +3,7 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { NWORDS = PCOLL_COMBINE_WORDS };
@@ -68,6 +69,44 @@ static int circles(struct meeting *meeting, int rank, void *unused)
              combine_right(&down) && combine_right(&all));
 }
 
+/* Byte i of the block of a rank. */
+static char byte_of(int rank, size_t i)
+{
+    return (char)((size_t)rank * 37 + i * 5 + i / 251);
+}
+
+static int gather_right(const struct pcoll_bootstrap *bootstrap, size_t bytes)
+{
+    const size_t n = (size_t)bootstrap->nranks, rank = (size_t)bootstrap->rank;
+    char *all = malloc(n * bytes), *room = malloc(pcoll_gather_room(bootstrap->nranks, bytes) + 1);
+    int right;
+
+    memset(all, 0xee, n * bytes);
+    for (size_t i = 0; i < bytes; i++)
+        all[rank * bytes + i] = byte_of(bootstrap->rank, i);
+    right = pcoll_gather_by_swap(bootstrap, all, bytes, room) == PCOLL_OK;
+    for (size_t i = 0; i < n * bytes; i++)
+        right &= all[i] == byte_of((int)(i / bytes), i % bytes);
+    free(all);
+    free(room);
+    return right;
+}
+
+/* Up to 9 ranks take one swap, and more two. */
+static int gather(struct meeting *meeting, int rank, void *unused)
+{
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const int n = bootstrap.nranks;
+
+    (void)unused;
+    return !gather_right(&bootstrap, 1) || !gather_right(&bootstrap, 3000) ||
+           !gather_right(&bootstrap, 20001) ||
+           attendee.swaps != 3 * (n == 1   ? 0
+                                  : n <= 9 ? 1
+                                           : 2);
+}
+
 /* Only rank `*bad` has an error. */
 static int agreement(struct meeting *meeting, int rank, void *bad)
 {
@@ -107,6 +146,10 @@ int main(void)
     for (int n = 1; n <= MEETING_MAX_RANKS; n++)
         wrong += meeting_run_threads(n, circles, NULL);
     tap_ok(wrong == 0, "maxima by swaps, 1 to %d ranks", MEETING_MAX_RANKS);
+    wrong = 0;
+    for (int n = 1; n <= MEETING_MAX_RANKS; n++)
+        wrong += meeting_run_threads(n, gather, NULL);
+    tap_ok(wrong == 0, "blocks of all ranks by swaps, 1 to %d ranks", MEETING_MAX_RANKS);
     wrong = 0;
     for (int n = 1; n <= 5; n++)
         for (int bad = 0; bad <= n; bad++)

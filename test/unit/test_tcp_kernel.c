@@ -37,6 +37,35 @@ static void check_long(void)
     pcoll_tcp_kernel_settings = usual;
 }
 
+/* How often ranks swap at bind, with segments of `segment` bytes. */
+static int count_swaps(struct net_rank *self, uint64_t segment)
+{
+    struct trial t = {.row = pcoll_algorithm_find(PCOLL_BCAST, "chain"),
+                      .params = {.segment = segment},
+                      .bytes = 100000};
+    const int before = self->attendee.swaps;
+    struct part p;
+
+    if (!net_rank_part(&p, &t, self) || part_bind(&p) != PCOLL_OK)
+        return PCOLL_NONE;
+    part_unbind(&p);
+    part_fini(&p);
+    return self->attendee.swaps - before;
+}
+
+static int run_swaps(struct meeting *meeting, int rank, void *argument)
+{
+    struct net_rank self;
+    int wrong;
+
+    (void)argument;
+    if (!net_rank_open(&self, meeting, rank))
+        return 1;
+    wrong = count_swaps(&self, 100) != 2 || count_swaps(&self, 50000) != 2;
+    net_rank_close(&self);
+    return wrong;
+}
+
 int main(void)
 {
     /* Messages shorter than a piece, of a few pieces, and of more than the sockets hold. */
@@ -61,6 +90,8 @@ int main(void)
     net_check_absent(PCOLL_ALLTOALL, "direct", 300000, 1);
     check_long();
     net_check_side_by_side(100);
+    tap_ok(meeting_run_processes(5, run_swaps, NULL) == 0,
+           "ranks swap twice at bind, however many entries a plan has");
     net_check_rows(&rows);
     meeting_destroy(page);
     return tap_done();

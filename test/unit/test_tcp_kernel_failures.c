@@ -182,6 +182,26 @@ static int run_no_plan(struct meeting *meeting, int rank, void *argument)
     return wrong;
 }
 
+/* All outlines together are too long for the settings. */
+static int run_long_plan(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = long_chain();
+    struct net_rank self;
+    struct part p;
+    int wrong;
+
+    (void)argument;
+    alarm(PATIENCE);
+    pcoll_tcp_kernel_settings.outlines = 5000;
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
+        return 1;
+    wrong = part_bind(&p) != PCOLL_UNSUPPORTED ||
+            (rank == 0 && strstr(self.attendee.said, "too many entries") == NULL);
+    part_fini(&p);
+    net_rank_close(&self);
+    return wrong;
+}
+
 /* --- strangers --- */
 
 enum { ENOUGH = 100, LINGERERS = 32 };
@@ -490,6 +510,8 @@ int main(void)
     tap_ok(meeting_run_processes(3, run_small_buffers, NULL) == 0,
            "sockets without room on one rank: unsupported on all");
     tap_ok(meeting_run_processes(3, run_no_plan, NULL) == 0, "a plan is missing: an error on all");
+    tap_ok(meeting_run_processes(3, run_long_plan, NULL) == 0,
+           "outlines longer than the settings permit: unsupported on all");
     check_strangers();
     check_interference();
     check_ends();
