@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_SITES = 8 };
 
@@ -210,15 +212,19 @@ static bool write_table(const struct pcoll_table *table, const char *path)
     return good;
 }
 
-/* Checked before a minute of measurements. */
+/* Checked before a minute of measurements, which leave no empty file if they fail. */
 static bool can_write(const char *path)
 {
+    struct stat status;
+    const bool is_new = path && lstat(path, &status) != 0;
     FILE *out = path ? fopen(path, "a") : NULL;
 
     if (path && !out)
         fprintf(stderr, "pcoll-tune: %s: %s\n", path, strerror(errno));
     if (out)
         fclose(out);
+    if (out && is_new)
+        unlink(path);
     return !path || out;
 }
 

@@ -16,10 +16,13 @@ struct ledger {
     const struct tune_stage *stage;
     const struct pcoll_table *table; /* NULL on all ranks but the first */
     int nranks, count;
-    struct pcoll_correction list[TUNE_RUNNERS];
+    struct entry {
+        struct pcoll_correction correction;
+        double model; /* what it predicts at the last point, us */
+    } list[TUNE_RUNNERS];
 };
 
-static struct pcoll_correction *find(struct ledger *ledger, const struct tune_runner *runner)
+static struct entry *find(struct ledger *ledger, const struct tune_runner *runner)
 {
     struct pcoll_correction wanted = {.algorithm = pcoll_algorithms[runner->row],
                                       .path = runner->params.path,
@@ -28,11 +31,11 @@ static struct pcoll_correction *find(struct ledger *ledger, const struct tune_ru
 
     snprintf(wanted.medium, sizeof(wanted.medium), "%s", ledger->stage->medium->name);
     for (int i = 0; i < ledger->count; i++)
-        if (pcoll_correction_same(&ledger->list[i], &wanted))
+        if (pcoll_correction_same(&ledger->list[i].correction, &wanted))
             return &ledger->list[i];
     if (ledger->count == TUNE_RUNNERS)
         return NULL;
-    ledger->list[ledger->count] = wanted;
+    ledger->list[ledger->count].correction = wanted;
     return &ledger->list[ledger->count++];
 }
 
@@ -49,17 +52,29 @@ static double model_of(const struct ledger *ledger, const struct tune_runner *ru
     return runner->predicted / pcoll_table_factor(ledger->table, &about, bytes, NULL);
 }
 
+/* Appends a point. Runners of one size may differ in parameters that a correction does not name, as
+ * where a rule sets them: of these the one that the model takes for the fastest counts. */
 static void enter(struct ledger *ledger, const struct tune_runner *runner, uint64_t bytes)
 {
     struct pcoll_correction *correction;
+    struct entry *entry;
     double model;
 
     if (runner->measured.used == 0 || runner->predicted <= 0)
         return;
-    correction = find(ledger, runner);
-    if (!correction || correction->npoints == PCOLL_CORRECTION_POINTS)
+    entry = find(ledger, runner);
+    if (!entry)
         return;
+    correction = &entry->correction;
     model = model_of(ledger, runner, correction, bytes);
+    if (correction->npoints > 0 && correction->bytes[correction->npoints - 1] == bytes) {
+        if (model >= entry->model)
+            return;
+        correction->npoints--;
+    }
+    if (correction->npoints == PCOLL_CORRECTION_POINTS)
+        return;
+    entry->model = model;
     correction->bytes[correction->npoints] = bytes;
     correction->factor[correction->npoints++] =
         estimate_round(fmin(1e6, fmax(1e-6, runner->measured.value / model)));
@@ -83,7 +98,7 @@ static bool correct_coll(const struct tune_options *options, struct ledger *ledg
             fputc('#', stderr);
     }
     for (int i = 0; i < ledger->count && table; i++)
-        good &= pcoll_table_correct(table, &ledger->list[i]) == PCOLL_OK;
+        good &= pcoll_table_correct(table, &ledger->list[i].correction) == PCOLL_OK;
     return good;
 }
 

@@ -266,6 +266,22 @@ correct_again() {
     ! grep -E '"factor".*([[ ][0-9]{4}|e[+-])' "$again"
 }
 
+# A rule whose ring the model would not choose, and an algorithm that is named twice, run beside the model's choice
+# of the same path: a correction has one point for each size.
+correct_beside_rule() {
+    local base=$results/rule.json table=$results/beside.json tune
+    tune=(timeout 300 "$mpiexec" -n 2 "$build/install/bin/pcoll-tune" --seconds=0 --correct --sizes=8,8K -o "$table")
+    PYTHONDONTWRITEBYTECODE=1 python3 -c 'import json, sys
+table = json.load(open(sys.argv[1]))
+table["rules"] = [{"coll": "bcast", "algorithm": "eager", "path": "temp", "slots": slots, "bytes": [size, size]}
+                  for size, slots in ((8, 64), (8192, 4))]
+json.dump(table, open(sys.argv[2], "w"), indent=1)' "$repo/tuning/data/default.json" "$base"
+    "${tune[@]}" --base="$base"
+    "$build/install/bin/pcoll-info" --check --table="$table"
+    "${tune[@]}" --algorithms=eager,eager
+    "$build/install/bin/pcoll-info" --check --table="$table"
+}
+
 # maint/cvars takes the names from PCOLL_ALGORITHMS, not from the rows.
 variables_name_algorithms() {
     local coll name
@@ -274,6 +290,13 @@ variables_name_algorithms() {
         grep -q "MPIR_CVAR_${coll^^}_INIT_ALGORITHM *=auto.*\b$name\b" "$results/mpivars" ||
             die "the text of MPIR_CVAR_${coll^^}_INIT_ALGORITHM lacks $name"
     done < <("$build/install/bin/pcoll-info" --algorithms)
+}
+
+# One rank measures nothing, and no empty table takes the place of none.
+tune_leaves_nothing() {
+    rm -f "$results/nothing.json"
+    ! timeout 100 "$mpiexec" -n 1 "$build/install/bin/pcoll-tune" --seconds=1 -o "$results/nothing.json" || return 1
+    [ ! -e "$results/nothing.json" ]
 }
 
 tune_refuses() { # TEXT OPTION...
@@ -367,11 +390,13 @@ suite_mpi() {
     check "mpi: pcoll-tune on 3 ranks" measure_table tune-3 "$mpiexec" -n 3
     check "mpi: pcoll-tune --correct, --judge" correct_and_judge
     check "mpi: pcoll-tune --correct twice" correct_again
+    check "mpi: pcoll-tune --correct beside a rule" correct_beside_rule
     check "mpi: pcoll-tune --sizes=8,4" tune_refuses "'4' is not allowed after 8" --sizes=8,4
     check "mpi: pcoll-tune --algorithms=no" tune_refuses "'no' is not allowed" --algorithms=no
     check "mpi: pcoll-tune --media=shm,no" tune_refuses "'no' is not allowed" --media=shm,no
     check "mpi: pcoll-tune --seconds=-1" tune_refuses "'-1' is not allowed" --seconds=-1
     check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
+    check "mpi: pcoll-tune on 1 rank" tune_leaves_nothing
     check "mpi: pcoll-tune --plot" draw_candidates
     check "mpi: pcoll-bench --use-data" bench_uses_data
     check "mpi: pcoll-bench --once" bench_once
