@@ -286,11 +286,12 @@ struct row {
     enum verdict verdict;
 };
 
-/* Called by rank 0 only. */
-void report_begin(const struct job *job, const struct options *opts, const struct variant *variants,
+/* Called by rank 0 only. The first and the last return false, and say why, if the JSON cannot be
+ * written to --output. */
+bool report_begin(const struct job *job, const struct options *opts, const struct variant *variants,
                   int num_variants);
 void report_row(const struct row *row);
-void report_end(enum verdict verdict);
+bool report_end(enum verdict verdict);
 /* The collective, and the number of neighbors if it is not 6. */
 void operation_text(char *text, size_t length, const struct operation *op);
 void size_text(char *text, size_t length, size_t size);

@@ -89,7 +89,7 @@ static const char help[] =
     "communicator. All other times are those of warm operations: up to 64 run untimed.\n"
     "\n"
     "The exit status is 0, or 1 if the backend's data was wrong, or 2 for a bad command\n"
-    "line.\n";
+    "line or if FILE cannot be written.\n";
 
 void options_help(void)
 {
@@ -284,7 +284,7 @@ static bool read_option(struct options *opts, int option, char *value)
         case OPT_INFO_KEY:
             return (opts->info_key = value) != NULL;
         case OPT_ROOT:
-            return read_int(value, INT_MIN, &opts->root);
+            return read_int(value, -1, &opts->root);
         case OPT_QUICK:
             return opts->quick = true;
         case OPT_BATCHES:

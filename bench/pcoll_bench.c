@@ -283,8 +283,6 @@ static enum verdict run_rows(struct job *job, const struct options *opts, struct
     int n = list_operations(job, opts, ops);
     enum verdict verdict = ALL_RIGHT;
     double begin = job_now();
-    if (job->rank == 0)
-        report_begin(job, opts, variants, num_variants);
     for (int i = 0; i < n; i++) {
         if (opts->progress && job->rank == 0)
             show_progress(&ops[i], i, n, begin);
@@ -292,23 +290,49 @@ static enum verdict run_rows(struct job *job, const struct options *opts, struct
             start_up(ops[i], variants, num_variants);
         verdict = worse(verdict, run_row(ops[i], opts, variants, num_variants));
     }
-    if (job->rank == 0)
-        report_end(verdict);
     return verdict;
+}
+
+/* All ranks follow rank 0. */
+static bool agree(bool good)
+{
+    int all = good;
+    MPI_Bcast(&all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return all;
+}
+
+static int run_table(struct job *job, const struct options *opts, struct variant *variants,
+                     int num_variants)
+{
+    if (!agree(job->rank != 0 || report_begin(job, opts, variants, num_variants)))
+        return 2;
+    enum verdict verdict = run_rows(job, opts, variants, num_variants);
+    bool written = agree(job->rank != 0 || report_end(verdict));
+    return verdict == BACKEND_WRONG ? 1 : written ? 0 : 2;
+}
+
+/* NULL: it can run. */
+static const char *why_not(struct job *job, const struct options *opts, int num_variants)
+{
+    struct operation ops[MAX_OPERATIONS];
+    if (num_variants == 0)
+        return "nothing to run: this library has no offload backend";
+    if (list_operations(job, opts, ops) == 0)
+        return "nothing to run: no collective has these sizes (those of reductions are multiples "
+               "of 8)";
+    if (opts->series && job->crowded)
+        return "--series needs a core for each rank";
+    return NULL;
 }
 
 static int run(struct job *job, struct options *opts)
 {
     struct variant variants[MAX_VARIANTS];
     int n = list_variants(opts, variants);
-    if (n == 0) {
+    const char *why = why_not(job, opts, n);
+    if (why) {
         if (job->rank == 0)
-            fputs("pcoll-bench: nothing to run: this library has no offload backend\n", stderr);
-        return 2;
-    }
-    if (opts->series && job->crowded) {
-        if (job->rank == 0)
-            fputs("pcoll-bench: --series needs a core for each rank\n", stderr);
+            fprintf(stderr, "pcoll-bench: %s\n", why);
         return 2;
     }
     opts->batch_seconds = (job->crowded ? 10e-3 : 1.5e-3) / (opts->quick ? 2 : 1);
@@ -318,7 +342,7 @@ static int run(struct job *job, struct options *opts)
     }
     if (opts->instructions)
         return instructions_table(job, opts, variants, n) ? 0 : 2;
-    return run_rows(job, opts, variants, n) == BACKEND_WRONG ? 1 : 0;
+    return run_table(job, opts, variants, n);
 }
 
 static bool rank_exists(const struct job *job, const char *option, int given)

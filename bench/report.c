@@ -3,6 +3,7 @@
  */
 #include "bench.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ static struct {
     const struct options *opts;
     const struct variant *variants;
     int num_variants, num_rows;
-    FILE *json; /* rows so far */
+    FILE *output; /* receives the JSON at the end; NULL: no --output */
+    FILE *json;   /* rows so far */
     char *json_text;
     size_t json_length;
     char cost_titles[COSTS_LENGTH];
@@ -414,16 +416,25 @@ static void json_print(FILE *to, enum verdict verdict)
     fprintf(to, "},\n  \"rows\": [%s]}\n", report.json_text);
 }
 
-static void json_write(const char *path, enum verdict verdict)
+/* Opened before anything is measured, which may take long. */
+static bool open_output(const char *path)
 {
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        perror(path);
-        return;
-    }
-    json_print(file, verdict);
-    if (fclose(file) != 0)
-        perror(path);
+    report.output = path ? fopen(path, "w") : NULL;
+    if (path && !report.output)
+        fprintf(stderr, "pcoll-bench: %s: %s\n", path, strerror(errno));
+    return !path || report.output;
+}
+
+static bool close_output(const char *path, enum verdict verdict)
+{
+    if (!report.output)
+        return true;
+    json_print(report.output, verdict);
+    bool written = !ferror(report.output);
+    written = fclose(report.output) == 0 && written;
+    if (!written)
+        fprintf(stderr, "pcoll-bench: %s: %s\n", path, strerror(errno));
+    return written;
 }
 
 /* ---- the table of operations beside computation ---------------------------------------------- */
@@ -489,9 +500,11 @@ static void series_print(void)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-void report_begin(const struct job *job, const struct options *opts, const struct variant *variants,
+bool report_begin(const struct job *job, const struct options *opts, const struct variant *variants,
                   int num_variants)
 {
+    if (!open_output(opts->output))
+        return false;
     report.job = job;
     report.opts = opts;
     report.variants = variants;
@@ -501,6 +514,7 @@ void report_begin(const struct job *job, const struct options *opts, const struc
         MPI_Abort(MPI_COMM_WORLD, 2);
     if (!opts->json)
         print_header();
+    return true;
 }
 
 void report_row(const struct row *row)
@@ -518,7 +532,7 @@ void report_row(const struct row *row)
     report.num_rows++;
 }
 
-void report_end(enum verdict verdict)
+bool report_end(enum verdict verdict)
 {
     if (report.opts->json) {
         json_print(stdout, verdict);
@@ -528,8 +542,8 @@ void report_end(enum verdict verdict)
         print_losses();
         print_notes(verdict);
     }
-    if (report.opts->output)
-        json_write(report.opts->output, verdict);
+    bool written = close_output(report.opts->output, verdict);
     fclose(report.json);
     free(report.json_text);
+    return written;
 }

@@ -243,6 +243,21 @@ bench_away() {
     ! timeout 100 "${bench[@]}" --away=2 >"$said" 2>&1 && grep -q 'away=2 is not among the 2 ranks' "$said"
 }
 
+# What cannot run is refused before anything is measured, and a file that cannot be written is no success.
+bench_refuses() {
+    local said=$results/bench-refusal bench=(timeout 100 "$mpiexec" -n 2 "$build/install/bin/pcoll-bench" --quick
+        --variants=offload --coll=allreduce)
+    ! "${bench[@]}" --sizes=8 -o "$results/no/such/folder" >"$said" 2>&1 || return 1
+    grep -q 'pcoll-bench: .*/no/such/folder: No such file' "$said"
+    ! grep -q '^allreduce' "$said" || return 1
+    ! "${bench[@]}" --sizes=8 -o /dev/full >"$said" 2>&1 || return 1
+    grep -q 'pcoll-bench: /dev/full: No space left' "$said"
+    ! "${bench[@]}" --sizes=7 >"$said" 2>&1 || return 1
+    grep -q 'multiples of 8' "$said"
+    ! "${bench[@]}" --sizes=8 --root=-2 >"$said" 2>&1 || return 1
+    grep -q 'bad value for an option: .*-2' "$said"
+}
+
 # The table contains what was measured, and the judgement has a line for each call.
 correct_and_judge() {
     local table=$results/corrected.json judged=$results/judged.json calls corrected
@@ -401,6 +416,7 @@ suite_mpi() {
     check "mpi: pcoll-bench --use-data" bench_uses_data
     check "mpi: pcoll-bench --once" bench_once
     check "mpi: pcoll-bench --away" bench_away
+    check "mpi: pcoll-bench: refusals" bench_refuses
     check "mpi: pcoll-bench: first use" bench_first_use
     check "mpi: compare --overlap --series" compare_overlap
     check "mpi: compare --json" compare_json
