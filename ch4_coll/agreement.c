@@ -34,8 +34,9 @@ enum {
     WANTED, /* does a rank want a plan (once.h) */
     IN_PLACE,
     BYTES,
-    SHAPE,  /* a hash of the unit and all blocks */
-    ROW,    /* that rank 0 proposes, from 1 on, and beyond bit 32 how many rivals; 0: none */
+    SHAPE, /* a hash of the unit and all blocks */
+    ROW,   /* that rank 0 proposes, from 1 on, and from bit 32 on how many rivals; 0: none, and from
+            * bit 32 on why */
     PARAMS, /* struct pcoll_params as it lies in memory */
     NTERMS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
 };
@@ -88,7 +89,7 @@ static void say_choice(const struct MPIDI_PCOLL_proposal *proposal, struct pcoll
         .kind = PCOLL_TERM_RANK_0,
         .value = choice->algorithm ? (uint64_t)proposal->nrivals << 32 |
                                          (uint64_t)(pcoll_algorithm_number(choice->algorithm) + 1)
-                                   : 0};
+                                   : (uint64_t)proposal->refusals << 32};
     for (int i = PARAMS; i < NTERMS; i++)
         terms[i] = (struct pcoll_term){.kind = PCOLL_TERM_RANK_0, .value = params[i - PARAMS]};
 }
@@ -99,6 +100,21 @@ static void hear_wish(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
     call->is_wanted = is_wanted;
     if (!is_wanted)
         MPIDI_PCOLL_stop_asking(state, call);
+}
+
+/* NULL: a message has said so. */
+static const char *why_none(unsigned refusals)
+{
+    const unsigned buffers = PCOLL_REFUSAL_TOO_MUCH_TEMP | PCOLL_REFUSAL_NO_USER_RMA;
+
+    if (refusals & MPIDI_PCOLL_MPICH_IS_ASKED)
+        return "algorithm 'mpich' was asked for";
+    if ((refusals & buffers) == buffers)
+        return "communication buffers would be too large (MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP), and "
+               "the user buffers of other ranks cannot be accessed";
+    if (refusals & PCOLL_REFUSAL_TOO_MUCH_TEMP)
+        return "communication buffers would be too large (MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP)";
+    return refusals ? "no algorithm suits this call" : NULL;
 }
 
 static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal,
@@ -115,7 +131,9 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
         params[i - PARAMS] = terms[i].value;
     memcpy(&choice->params, params, sizeof(choice->params));
     choice->algorithm = row > 0 ? pcoll_algorithms[row - 1] : NULL;
-    proposal->nrivals = (int)(terms[ROW].value >> 32);
+    proposal->nrivals = row > 0 ? (int)(terms[ROW].value >> 32) : 0;
+    if (row == 0 && call->eligible && same_shape && !call->is_promoted)
+        call->why = why_none((unsigned)(terms[ROW].value >> 32));
     if (!call->eligible || !same_shape || (one_place && !same_place))
         choice->algorithm = NULL;
     call->is_scattered = terms[SCATTERED].value || !same_shape || !same_place;
@@ -214,6 +232,7 @@ static void describe_again(struct MPIDI_PCOLL_call *call)
 {
     MPIDI_PCOLL_drop_data(call);
     call->is_scattered = false;
+    call->why = NULL;
     call->signature.blocks = NULL;
     call->signature.bytes = 0;
     call->signature.in_place = 0;

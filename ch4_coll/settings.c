@@ -253,23 +253,35 @@ static struct pcoll_table *load_table(FILE *out)
     return loaded;
 }
 
-/* A number from an info key; `fallback` if the key is absent. */
-static uint64_t info_number(MPIR_Info *info, const char *key, int fallback, FILE *out)
+#define INFO_KEY "info key " /* with which messages name a key */
+
+/* A number that an info key sets, or its variable. */
+struct number {
+    const char *info_key, *cvar;
+    int fallback; /* the variable's value */
+};
+
+/* *origin_p is what has set it. */
+static uint64_t info_number(MPIR_Info *info, struct number number, const char **origin_p, FILE *out)
 {
     char value[64] = "", *end = value;
-    unsigned long long number;
+    unsigned long long given;
     int found = 0;
 
+    *origin_p = number.cvar;
     if (info)
-        MPIR_Info_get_impl(info, key, sizeof(value) - 1, value, &found);
+        MPIR_Info_get_impl(info, number.info_key + strlen(INFO_KEY), sizeof(value) - 1, value,
+                           &found);
     if (!found)
-        return (uint64_t)(fallback > 0 ? fallback : 0);
-    number = strtoull(value, &end, 10);
-    if (end != value && *end == '\0' && value[0] != '-')
-        return number;
-    fprintf(out, "info key %s: '%s' is not a number (allowed: 0, 1, 2, ...); ignored\n", key,
+        return (uint64_t)(number.fallback > 0 ? number.fallback : 0);
+    given = strtoull(value, &end, 10);
+    if (end != value && *end == '\0' && value[0] != '-') {
+        *origin_p = number.info_key;
+        return given;
+    }
+    fprintf(out, "%s: '%s' is not a number (allowed: 0, 1, 2, ...); ignored\n", number.info_key,
             value);
-    return (uint64_t)(fallback > 0 ? fallback : 0);
+    return (uint64_t)(number.fallback > 0 ? number.fallback : 0);
 }
 
 static void check_cvar(const char *name, int value, int min, FILE *out)
@@ -322,22 +334,26 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
                                  FILE *out)
 {
     struct names names = names_of(coll);
-    struct pcoll_hint hint = {.algorithm = names.value, .origin = names.cvar};
-    uint64_t radix = info_number(info, "coll_offload_radix", MPIR_CVAR_COLL_OFFLOAD_RADIX, out);
+    const struct number radix = {INFO_KEY "coll_offload_radix", "MPIR_CVAR_COLL_OFFLOAD_RADIX",
+                                 MPIR_CVAR_COLL_OFFLOAD_RADIX};
+    const struct number segment = {INFO_KEY "coll_offload_segment_size",
+                                   "MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE",
+                                   MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE};
+    struct pcoll_hint hint = {.algorithm = names.value, .algorithm_origin = names.cvar};
+    const uint64_t wanted = info_number(info, radix, &hint.radix_origin, out);
     int found = 0;
 
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_RADIX", MPIR_CVAR_COLL_OFFLOAD_RADIX, 0, out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, 0, out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP", MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP, 0, out);
     hint.teams = MPIDI_PCOLL_forced()->teams;
-    hint.radix = radix > INT_MAX ? INT_MAX : (int)radix;
-    hint.segment =
-        info_number(info, "coll_offload_segment_size", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, out);
+    hint.radix = wanted > INT_MAX ? INT_MAX : (int)wanted;
+    hint.segment = info_number(info, segment, &hint.segment_origin, out);
     if (info)
         MPIR_Info_get_impl(info, KEY, length - 1, value, &found);
     if (found) {
         hint.algorithm = value;
-        hint.origin = "info key coll_offload_algorithm";
+        hint.algorithm_origin = INFO_KEY "coll_offload_algorithm";
     }
     return hint;
 }
@@ -438,8 +454,10 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
     struct pcoll_caps caps = caps_of(state, call->is_promoted);
 
     caps.mapped = is_mapped;
-    if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
+    if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0) {
+        proposal->refusals = MPIDI_PCOLL_MPICH_IS_ASKED;
         return;
+    }
     if (!table) {
         warn_of_old_names(out);
         table = load_table(out);
@@ -455,8 +473,10 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
         int n;
 
         if (pcoll_choose_few(table, signature, &caps, &hint, out, few, races ? PCOLL_RACE_PLANS : 1,
-                             &n) != PCOLL_OK)
+                             &n) != PCOLL_OK) {
+            proposal->refusals = pcoll_choose_refusals(table, signature, &caps, &hint);
             return;
+        }
         *choice = few[0];
         if (MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, races, choice)) {
             proposal->nrivals = n - 1;

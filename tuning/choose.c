@@ -143,16 +143,18 @@ static void report_unsuitable(const struct pcoll_search *search, const struct pc
         reason = "needs too large a communication buffer";
     else if (search->refusals & PCOLL_REFUSAL_MUST_COMMUTE)
         reason = "needs an operator that commutes";
-    say(report, hint->origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);
+    say(report, hint->algorithm_origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);
 }
 
 static void report_unused(const struct pcoll_search *search,
-                          const struct pcoll_algorithm *algorithm, const char *origin, FILE *report)
+                          const struct pcoll_algorithm *algorithm, const struct pcoll_hint *hint,
+                          FILE *report)
 {
     if (search->fixed.radix != 0 && !algorithm->uses_radix)
-        say(report, origin, "algorithm '%s' has no radix; ignored", algorithm->name);
+        say(report, hint->radix_origin, "algorithm '%s' has no radix; ignored", algorithm->name);
     if (search->fixed.segment != 0 && !algorithm->uses_segment)
-        say(report, origin, "algorithm '%s' has no segment; ignored", algorithm->name);
+        say(report, hint->segment_origin, "algorithm '%s' has no segment; ignored",
+            algorithm->name);
 }
 
 static bool search_hint(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
@@ -167,11 +169,12 @@ static bool search_hint(struct pcoll_search *search, const struct pcoll_hint *hi
     if (!algorithm) {
         pcoll_text_quote(name, sizeof(name), hint->algorithm, sizeof(name));
         pcoll_text_names(coll, names, sizeof(names));
-        say(report, hint->origin, "no %s algorithm '%s' (allowed: auto, %s%smpich); using auto",
-            pcoll_coll_name(coll), name, names, names[0] ? ", " : "");
+        say(report, hint->algorithm_origin,
+            "no %s algorithm '%s' (allowed: auto, %s%smpich); using auto", pcoll_coll_name(coll),
+            name, names, names[0] ? ", " : "");
         return false;
     }
-    report_unused(search, algorithm, hint->origin, report);
+    report_unused(search, algorithm, hint, report);
     if (search_within(search, algorithm, "hint"))
         return true;
     report_unsuitable(search, hint, report);
@@ -185,7 +188,7 @@ static void take_params(struct pcoll_search *search, const struct pcoll_hint *hi
     if (hint->radix >= 2)
         search->fixed.radix = hint->radix;
     else if (hint->radix != 0)
-        say(report, hint->origin, "no radix %d (allowed: 2 and more, 0 for auto); ignored",
+        say(report, hint->radix_origin, "no radix %d (allowed: 2 and more, 0 for auto); ignored",
             hint->radix);
 }
 
@@ -194,8 +197,9 @@ static bool search_without_params(struct pcoll_search *search, const struct pcol
 {
     if (search->fixed.radix == 0 && search->fixed.segment == 0)
         return false;
-    say(report, hint->origin, "no algorithm can run with radix %d, segment %llu; ignored",
-        search->fixed.radix, (unsigned long long)search->fixed.segment);
+    say(report, search->fixed.segment != 0 ? hint->segment_origin : hint->radix_origin,
+        "no algorithm can run with radix %d, segment %llu; ignored", search->fixed.radix,
+        (unsigned long long)search->fixed.segment);
     search->fixed = (struct pcoll_params){0};
     return search_model(search);
 }
@@ -346,7 +350,7 @@ static enum pcoll_result choose(struct pcoll_search *search, const struct pcoll_
     if (!hint)
         hint = &open;
     if (!find_machine(search, search->table, &node)) {
-        say(report, hint->origin, "the tuning table lacks medium '%s'", search->caps->medium);
+        say(report, "the tuning table", "medium '%s' is missing", search->caps->medium);
         return PCOLL_UNSUPPORTED;
     }
     take_params(search, hint, report);
@@ -365,6 +369,15 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
     int n;
 
     return pcoll_choose_few(table, signature, caps, hint, report, choice_p, 1, &n);
+}
+
+unsigned pcoll_choose_refusals(const struct pcoll_table *table,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_caps *caps, const struct pcoll_hint *hint)
+{
+    struct pcoll_search search = {.signature = signature, .caps = caps, .table = table};
+
+    return choose(&search, hint, NULL) == PCOLL_OK ? 0 : search.refusals;
 }
 
 /* ---- all candidates ---- */

@@ -14,10 +14,13 @@
 /* What the user asks for on one call. Empty fields leave the choice open. */
 struct pcoll_hint {
     const char *algorithm; /* NULL or "auto": open; otherwise a name from the algorithm table */
-    const char *origin;    /* for messages: "MPIR_CVAR_BCAST_INIT_ALGORITHM", "info key ..." */
     int radix;             /* 0: open */
     uint64_t segment;      /* 0: open */
     int teams;             /* the last level there is, if there are fewer; 0: open */
+
+    /* What has set them, for messages: "MPIR_CVAR_BCAST_INIT_ALGORITHM", "info key ..."; NULL:
+     * "hint". */
+    const char *algorithm_origin, *radix_origin, *segment_origin;
 };
 
 /* The capabilities of the medium. They are the same on all ranks. */
@@ -75,6 +78,15 @@ uint64_t pcoll_min_segment(const struct pcoll_algorithm *algorithm,
                            const struct pcoll_signature *signature, const struct pcoll_caps *caps,
                            const struct pcoll_limits *limits);
 
+/* Why a candidate is impossible. */
+enum pcoll_refusal {
+    PCOLL_REFUSAL_NO_USER_RMA = 1 << 0,
+    PCOLL_REFUSAL_TOO_MUCH_TEMP = 1 << 1,
+    PCOLL_REFUSAL_NO_COST = 1 << 2, /* the row does not suit the call */
+    PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3,
+    PCOLL_REFUSAL_LONG_RING = 1 << 4
+};
+
 struct pcoll_choice {
     const struct pcoll_algorithm *algorithm;
     struct pcoll_params params;
@@ -111,6 +123,12 @@ enum pcoll_result pcoll_choose_few(const struct pcoll_table *table,
                                    const struct pcoll_caps *caps, const struct pcoll_hint *hint,
                                    FILE *report, struct pcoll_choice *few, int max,
                                    int *n_p) PCOLL_MUST_CHECK;
+
+/* The refusals of all candidates of a call for which pcoll_choose leaves none, or 0: there is one,
+ * or the table lacks the medium. */
+unsigned pcoll_choose_refusals(const struct pcoll_table *table,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_caps *caps, const struct pcoll_hint *hint);
 
 /* The rule by which calls like this one, on communicators like this one, get that choice. */
 struct pcoll_rule pcoll_rule_of(const struct pcoll_signature *signature,

@@ -10,15 +10,6 @@
 #include "tuning/choose.h"
 #include "tuning/table/correction.h"
 
-/* Why a candidate is impossible. */
-enum pcoll_refusal {
-    PCOLL_REFUSAL_NO_USER_RMA = 1 << 0,
-    PCOLL_REFUSAL_TOO_MUCH_TEMP = 1 << 1,
-    PCOLL_REFUSAL_NO_COST = 1 << 2, /* the row does not suit the call */
-    PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3,
-    PCOLL_REFUSAL_LONG_RING = 1 << 4
-};
-
 /* Is the candidate possible: does it give the right result, within the limits of the medium? The
  * first refusal, or 0. This says nothing of its time: the search weighs those of the possible
  * candidates that are sensible, and a time that is negative or infinite is the last refusal. */
@@ -45,7 +36,7 @@ struct pcoll_search {
     /* The answer so far. */
     struct pcoll_choice best; /* algorithm NULL: none yet */
     int weighed;
-    unsigned refusals;         /* enum pcoll_refusal */
+    unsigned refusals;         /* enum pcoll_refusal, of all candidates so far */
     struct pcoll_choice *list; /* the cheapest of each algorithm, path and level; NULL: not
                                 * requested */
     int listed, max;

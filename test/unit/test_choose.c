@@ -265,17 +265,24 @@ static void test_rails(void)
 
 static void test_unsupported(const struct pcoll_table *table)
 {
-    struct question q = question_of(table, PCOLL_ALLGATHER, 8, 65536);
+    const struct question possible = question_of(table, PCOLL_ALLGATHER, 8, 65536);
+    struct question q = possible;
 
     q.caps.provides = NO_RMA;
     q.caps.max_temp = 1000;
     question_ask(&q);
     tap_ok(q.result == PCOLL_UNSUPPORTED && !q.choice.algorithm && !q.message[0],
            "no candidate: unsupported");
+    tap_ok(pcoll_choose_refusals(table, &q.signature, &q.caps, NULL) ==
+                   (PCOLL_REFUSAL_NO_USER_RMA | PCOLL_REFUSAL_TOO_MUCH_TEMP) &&
+               pcoll_choose_refusals(table, &possible.signature, &possible.caps, NULL) == 0,
+           "why: no access to user buffers, and too little memory for others");
     q = question_of(table, PCOLL_ALLGATHER, 8, 65536);
     q.caps.medium = "ofi";
+    q.hint.algorithm_origin = "MPIR_CVAR_X"; /* which nobody has set */
     question_ask(&q);
-    tap_ok(q.result == PCOLL_UNSUPPORTED && strstr(q.message, "lacks medium 'ofi'"),
+    tap_ok(q.result == PCOLL_UNSUPPORTED &&
+               strcmp(q.message, "the tuning table: medium 'ofi' is missing\n") == 0,
            "unknown medium: unsupported, with a message");
 }
 

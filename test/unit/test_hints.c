@@ -57,7 +57,9 @@ static void test_all_hints(const struct pcoll_table *table)
             if (*row && (*row)->coll != q.signature.coll)
                 continue;
             q.hint = (struct pcoll_hint){.algorithm = *row ? (*row)->name : NULL,
-                                         .origin = "MPIR_CVAR_X",
+                                         .algorithm_origin = "MPIR_CVAR_X",
+                                         .radix_origin = "MPIR_CVAR_X",
+                                         .segment_origin = "MPIR_CVAR_X",
                                          .radix = radixes[n % 5],
                                          .segment = segments[n / 5 % 4]};
             question_ask(&q);
@@ -79,7 +81,7 @@ static void test_unknown(const struct pcoll_table *table)
     struct question open = question_of(table, PCOLL_ALLGATHER, 4, 65536), q = open;
 
     question_ask(&open);
-    q.hint.origin = "MPIR_CVAR_X";
+    q.hint.algorithm_origin = "MPIR_CVAR_X";
     q.hint.algorithm = "eager";
     tap_ok(question_gets(&q, question_chosen(&open), "model",
                          "MPIR_CVAR_X: no allgather algorithm 'eager' (allowed: "
@@ -124,7 +126,7 @@ static void test_impossible(const struct pcoll_table *table)
 {
     struct question q = question_of(table, PCOLL_BCAST, 4, 65536);
 
-    q.hint.origin = "MPIR_CVAR_X";
+    q.hint.algorithm_origin = "MPIR_CVAR_X";
     q.hint.algorithm = "chain";
     q.caps.provides = NO_RMA;
     tap_ok(question_gets(&q, "shared", "model",
@@ -166,16 +168,19 @@ static void test_params(const struct pcoll_table *table)
                q.choice.params.segment == 1000,
            "radix and segment requested");
     q.hint.algorithm = "chain";
+    q.hint.algorithm_origin = "ALGORITHM";
     tap_ok(question_gets(&q, "chain", "hint", "hint: algorithm 'chain' has no radix; ignored\n") &&
                q.choice.params.radix == 0 && q.choice.params.segment == 1000,
            "a radix for an algorithm that has none");
     q.hint.algorithm = "knomial_put";
+    q.hint.segment_origin = "SEGMENT";
     tap_ok(question_gets(&q, "knomial_put", "hint",
-                         "algorithm 'knomial_put' has no segment; ignored\n"),
+                         "SEGMENT: algorithm 'knomial_put' has no segment; ignored\n"),
            "a segment for an algorithm that has none");
-    q.hint = (struct pcoll_hint){.algorithm = "eager", .radix = 1};
+    q.hint = (struct pcoll_hint){
+        .algorithm = "eager", .algorithm_origin = "ALGORITHM", .radix = 1, .radix_origin = "RADIX"};
     tap_ok(question_gets(&q, "eager", "hint",
-                         "no radix 1 (allowed: 2 and more, 0 for auto); ignored\n"),
+                         "RADIX: no radix 1 (allowed: 2 and more, 0 for auto); ignored\n"),
            "radix 1");
     q.hint.radix = -7;
     tap_ok(question_gets(&q, "eager", "hint", "no radix -7 (allowed") && q.choice.params.radix >= 2,
@@ -194,8 +199,10 @@ static void test_params_alone(const struct pcoll_table *table)
     q = question_of(table, PCOLL_BCAST, 4, 1 << 30);
     q.caps.provides = NO_RMA;
     q.hint.segment = 1 << 30;
+    q.hint.algorithm_origin = "ALGORITHM";
+    q.hint.segment_origin = "SEGMENT";
     tap_ok(question_gets(&q, "eager", "model",
-                         "hint: no algorithm can run with radix 0, segment 1073741824; ignored"),
+                         "SEGMENT: no algorithm can run with radix 0, segment 1073741824; ignored"),
            "a segment with which no algorithm can run");
     pcoll_table_destroy(slow_rma);
 }

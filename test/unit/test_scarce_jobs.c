@@ -56,7 +56,7 @@ struct rank {
 static struct pcoll_choice propose(const struct rank *r, const struct call *call)
 {
     const struct pcoll_medium *medium = r->part.medium;
-    const struct pcoll_hint hint = {.algorithm = call->algorithm, .origin = "the test"};
+    const struct pcoll_hint hint = {.algorithm = call->algorithm, .algorithm_origin = "the test"};
     struct pcoll_caps caps = {.provides = medium->group_provides(r->part.group),
                               .max_temp = 1 << 20};
     struct pcoll_choice choice = {.algorithm = NULL};
