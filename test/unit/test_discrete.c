@@ -12,23 +12,29 @@
 
 static const struct pcoll_machine machine = {.L = 5, .o = 0.5, .g = 0.75, .G = 0.001, .rma = 1};
 
-/* A topology with one rank on each node; made once. */
-static const struct pcoll_topology *apart(int nranks)
+/* So many consecutive ranks on each node; made once. */
+static const struct pcoll_topology *nodes_of(int nranks, int ppn)
 {
     static struct pcoll_topology *made[64];
+    const int nnodes = (nranks + ppn - 1) / ppn;
     int *nodes, i = 0;
 
-    while (made[i] != NULL && made[i]->nnodes != nranks)
+    while (made[i] != NULL && (made[i]->nranks != nranks || made[i]->nnodes != nnodes))
         i++;
     if (made[i] != NULL)
         return made[i];
     nodes = malloc((size_t)nranks * sizeof(*nodes));
     for (int r = 0; nodes != NULL && r < nranks; r++)
-        nodes[r] = r;
+        nodes[r] = r / ppn;
     if (nodes == NULL || pcoll_topology_create(nodes, NULL, nranks, &made[i]) != PCOLL_OK)
         abort();
     free(nodes);
     return made[i];
+}
+
+static const struct pcoll_topology *apart(int nranks)
+{
+    return nodes_of(nranks, 1);
 }
 
 static struct pcoll_job job_of(enum pcoll_coll coll, const char *name, int nranks, uint64_t bytes)
@@ -177,6 +183,27 @@ static void check_node(void)
     options.machine.cores = 1;
     /* Rank 1 runs second; then rank 0 needs its turn to see the end. */
     tap_ok(time_of(&job, &options) >= 2 * m.turn, "on one core they take turns");
+}
+
+/* Seven ranks on nodes of three have a core each from three cores on. */
+static void check_cores(void)
+{
+    struct pcoll_machine m = machine;
+    struct pcoll_engine_options options;
+    struct pcoll_job job = job_of(PCOLL_BARRIER, "dissemination", 7, 0);
+    double expected;
+
+    m.turn = 2;
+    options = options_of(m);
+    job.signature.topology = nodes_of(7, 3);
+    expected = time_of(&job, &options);
+    for (int cores = 3; cores <= 8; cores++) {
+        options.machine.cores = cores;
+        tap_ok(is_close(time_of(&job, &options), expected),
+               "%d cores for three ranks of a node: none is shared", cores);
+    }
+    options.machine.cores = 2;
+    tap_ok(time_of(&job, &options) >= expected + m.turn, "two cores: two ranks share one");
 }
 
 /* Ranks 0 and 1 signal counter 0 of rank 2 at the same time; then rank 1 signals counter 1, for
@@ -415,6 +442,7 @@ int main(void)
 {
     check_closed_forms();
     check_node();
+    check_cores();
     check_order();
     check_teams();
     check_neighbors();

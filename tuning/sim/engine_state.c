@@ -26,13 +26,25 @@ struct pcoll_engine pcoll_engine_of(const struct pcoll_job *job,
     };
 }
 
+static int most_ranks_of_a_node(const struct pcoll_topology *topology, int nranks)
+{
+    int most = topology ? 0 : nranks;
+
+    for (int node = 0; topology && node < topology->nnodes; node++) {
+        const int size = pcoll_topology_size(topology, node);
+
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
 /* Assigns a core to each rank where a node has fewer cores than ranks. */
 static bool share_cores(struct pcoll_engine *e, int nranks)
 {
     const struct pcoll_topology *topology = e->topology;
     const int cores = e->options->machine.cores;
 
-    if (cores <= 0 || (topology && topology->nnodes == nranks) || nranks <= cores)
+    if (cores <= 0 || most_ranks_of_a_node(topology, nranks) <= cores)
         return true;
     e->core_of = calloc((size_t)nranks, sizeof(*e->core_of));
     if (e->core_of == NULL)
