@@ -70,6 +70,9 @@ static void check_file(void)
                   "levels[0].link: must be a number");
     check_refused("a negative lock", "{\"pcoll_node\": 1, " MACHINE ", \"locked\": -1}",
                   "locked: must be a number");
+    check_refused("a lock of less than a page",
+                  "{\"pcoll_node\": 1, " MACHINE ", \"locked\": 1e-9}",
+                  "locked: too small (allowed: 0, and from 4096 on)");
     check_refused("a level without cores", NODE("{\"name\": \"a\"}"), "levels[0].cores: missing");
     check_refused("a level without name", NODE("{\"cores\": 2}"), "levels[0].name: missing");
     check_refused("an empty name", NODE(LEVEL("", "2", "")), "levels[0].name: a name has");

@@ -6,7 +6,8 @@
 #include "tuning/table/media.h"
 
 #define VERSION 1
-#define LOCKED 2097152.0 /* one page of a page table maps so many bytes of pages of 4 KiB */
+#define MIN_LOCKED 4096.0 /* a simulated access takes a step for each lock */
+#define LOCKED 2097152.0  /* one page of a page table maps so many bytes of pages of 4 KiB */
 
 struct level {
     struct pcoll_estimates estimates; /* first: the fields of parameters are relative to it */
@@ -123,12 +124,23 @@ static enum pcoll_result read_machine(struct pcoll_reader *reader, struct json_o
     return result;
 }
 
+static enum pcoll_result read_locked(struct pcoll_reader *reader, struct json_object *value,
+                                     void *to)
+{
+    double *locked = to;
+    const enum pcoll_result result = pcoll_parameter_read(reader, value, locked);
+
+    if (result == PCOLL_OK && *locked > 0 && *locked < MIN_LOCKED)
+        return pcoll_reader_refuse(reader, "too small (allowed: 0, and from %g on)", MIN_LOCKED);
+    return result;
+}
+
 static const struct pcoll_field file_fields[] = {
     {"pcoll_node", read_version, 0, 1},
     {"description", read_remark, 0, 0},
     {"source", read_remark, 0, 0},
     {"machine", read_machine, offsetof(struct file, machine), 1},
-    {"locked", pcoll_parameter_read, offsetof(struct file, locked), 0},
+    {"locked", read_locked, offsetof(struct file, locked), 0},
     {"levels", read_levels, 0, 0},
     {NULL, NULL, 0, 0}};
 
