@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 5000, NAP_MS = 5 };
+enum { MAX_LINKS = 40 };
+#define WAIT_SECONDS 5.0
+#define NAP_NSEC 5000000
 
 /* ---- reading ---- */
 
@@ -103,15 +105,24 @@ static enum pcoll_result compose(const char *path, const struct pcoll_rule *rule
     return result == PCOLL_OK ? sign(*table_p) : result;
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* The descriptor, or -1: see errno. */
 static int create(const char *path)
 {
-    const struct timespec nap = {0, NAP_MS * 1000000L};
+    const struct timespec nap = {0, NAP_NSEC};
+    const double begin = seconds();
     int fd;
 
-    for (int waited = 0;; waited += NAP_MS) {
+    for (;;) {
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST || waited >= WAIT_MS)
+        if (fd >= 0 || errno != EEXIST || seconds() - begin >= WAIT_SECONDS)
             return fd;
         nanosleep(&nap, NULL);
     }
@@ -167,22 +178,41 @@ static enum pcoll_result write_file(const char *path, const char *draft, int fd,
     return result;
 }
 
+/* The file behind symbolic links, which need not exist. Returns false if a path is too long. */
+static bool follow(const char *path, char file[PATH_MAX])
+{
+    char link[PATH_MAX];
+    size_t used = 0; /* by the folder of a link that is relative to it */
+
+    for (int i = 0; i <= MAX_LINKS; i++) {
+        ssize_t length;
+
+        if (snprintf(file + used, PATH_MAX - used, "%s", path) >= (int)(PATH_MAX - used))
+            return false;
+        length = readlink(file, link, sizeof(link) - 1);
+        if (length < 0)
+            break;
+        link[length] = '\0';
+        path = link;
+        used = *link != '/' && strrchr(file, '/') ? (size_t)(strrchr(file, '/') + 1 - file) : 0;
+    }
+    return true;
+}
+
 enum pcoll_result pcoll_wisdom_merge(const char *path, struct pcoll_table *base,
                                      const struct pcoll_rule *rules, size_t n, FILE *report)
 {
-    char *target = realpath(path, NULL); /* behind links */
-    const char *file = target ? target : path;
-    enum pcoll_result result;
-    char draft[PATH_MAX + 8];
+    char file[PATH_MAX], draft[PATH_MAX + 8];
     int fd = -1;
 
+    if (!follow(path, file)) {
+        errno = ENAMETOOLONG;
+        return fail(path, report);
+    }
     snprintf(draft, sizeof(draft), "%s.new", file);
     if (is_absent(file) || access(file, W_OK) == 0)
         fd = create(draft);
     if (fd >= 0)
-        result = write_file(file, draft, fd, base, rules, n, report);
-    else
-        result = fail(errno == EEXIST ? draft : file, report);
-    free(target);
-    return result;
+        return write_file(file, draft, fd, base, rules, n, report);
+    return fail(errno == EEXIST ? draft : file, report);
 }
