@@ -180,6 +180,20 @@ static int take_int(const struct cli *cli, const struct cli_option *option, cons
     return CLI_GO_ON;
 }
 
+static int take_power(const struct cli *cli, const struct cli_option *option, const char *what,
+                      const char *text, int *value)
+{
+    int number;
+    const int status = take_int(cli, option, what, text, &number);
+
+    if (status != CLI_GO_ON)
+        return status;
+    if ((number & (number - 1)) != 0)
+        return cli_refuse(cli, what, text, "powers of two");
+    *value = number;
+    return CLI_GO_ON;
+}
+
 static int take_name(const struct cli *cli, const struct cli_option *option, const char *what,
                      const char *text, int *value)
 {
@@ -208,6 +222,8 @@ static int take_option(const struct cli *cli, const struct cli_option *option, c
             return CLI_GO_ON;
         case CLI_INT:
             return take_int(cli, option, what, text, to);
+        case CLI_POWER:
+            return take_power(cli, option, what, text, to);
         case CLI_NUMBER:
             return cli_number(cli, what, text, min, max, to) ? CLI_GO_ON : CLI_WRONG;
         case CLI_REAL:

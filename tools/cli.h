@@ -20,6 +20,7 @@ enum cli_form {
     CLI_FLAG,   /* no value; int, set to 1 */
     CLI_TEXT,   /* const char * */
     CLI_INT,    /* int, min to max */
+    CLI_POWER,  /* the same, a power of two */
     CLI_NUMBER, /* uint64_t, min to max */
     CLI_REAL,   /* double, min to max */
     CLI_LIST,   /* struct cli_list of numbers, min to max */

@@ -45,7 +45,7 @@ static const struct cli_option options[] = {
     {OPTION("in-place", CLI_FLAG, signature.in_place)},
     {OPTION("radix", CLI_INT, params.radix), .min = 2, .max = MAX_RANKS},
     {OPTION("segment", CLI_NUMBER, params.segment), .min = 1, .max = UINT64_C(1) << 40},
-    {OPTION("slots", CLI_INT, params.slots), .min = 2, .max = 1 << 16},
+    {OPTION("slots", CLI_POWER, params.slots), .min = 2, .max = 1 << 16},
     {OPTION("teams", CLI_INT, params.teams), .min = 0, .max = PCOLL_MAX_DIVISIONS},
     {OPTION("path", CLI_NAME, params.path), .name_of = cli_path},
     {OPTION("lowered", CLI_FLAG, show.lowered)},

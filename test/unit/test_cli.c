@@ -8,7 +8,7 @@
 #include "tools/cli.h"
 
 struct values {
-    int flag, number, name;
+    int flag, number, power, name;
     uint64_t large;
     double real;
     struct cli_list list;
@@ -20,6 +20,7 @@ struct values {
 static const struct cli_option options[] = {
     {OPTION("flag", CLI_FLAG, flag), .letter = 'f'},
     {OPTION("int", CLI_INT, number), .min = 2, .max = 1 << 20, .letter = 'i'},
+    {OPTION("power", CLI_POWER, power), .min = 2, .max = 1 << 16},
     {OPTION("large", CLI_NUMBER, large), .min = 0, .max = UINT64_MAX},
     {OPTION("real", CLI_REAL, real), .min = 0, .max = 1000},
     {OPTION("list", CLI_LIST, list), .min = 0, .max = 1 << 20},
@@ -59,6 +60,7 @@ static void test_numbers(void)
 
     tap_ok(take("--int=64K", &values) == CLI_GO_ON && values.number == 64 << 10, "K");
     tap_ok(take("-i1M", &values) == CLI_GO_ON && values.number == 1 << 20, "M, by its letter");
+    tap_ok(take("--power=64K", &values) == CLI_GO_ON && values.power == 64 << 10, "a power of two");
     tap_ok(take("--large=16G", &values) == CLI_GO_ON && values.large == UINT64_C(16) << 30, "G");
     tap_ok(take("--large=18446744073709551615", &values) == CLI_GO_ON && values.large == UINT64_MAX,
            "the largest number");
@@ -103,6 +105,8 @@ static void test_refusals(void)
         {"--int=", "test: --int: '' is not allowed (allowed: 2 to 1048576)\n"},
         {"--int=5k", "test: --int: '5k' is not allowed (allowed: 2 to 1048576)\n"},
         {"--int=2M", "test: --int: '2M' is not allowed (allowed: 2 to 1048576)\n"},
+        {"--power=3", "test: --power: '3' is not allowed (allowed: powers of two)\n"},
+        {"--power=1", "test: --power: '1' is not allowed (allowed: 2 to 65536)\n"},
         {"--real=nan", "test: --real: 'nan' is not allowed (allowed: a number, 0 to 1000)\n"},
         {"--list=8,", "test: --list: '8,' is not allowed (allowed: a list like 8,64,1K or 64..1M, "
                       "0 to 1048576)\n"},

@@ -25,7 +25,7 @@ static const struct cli_option options_known[] = {
     {OPTION("ppn", CLI_INT, ppn), .min = 0, .max = MAX_RANKS},
     {OPTION("root", CLI_INT, root), .min = 0, .max = MAX_RANKS},
     {OPTION("radix", CLI_INT, params.radix), .min = 2, .max = INT_MAX},
-    {OPTION("slots", CLI_INT, params.slots), .min = 2, .max = 1 << 16},
+    {OPTION("slots", CLI_POWER, params.slots), .min = 2, .max = 1 << 16},
     {OPTION("rails", CLI_INT, params.rails), .min = 1, .max = 1024},
     {OPTION("path", CLI_NAME, params.path), .name_of = cli_path},
     {OPTION("segment", CLI_TEXT, segment)},
