@@ -143,7 +143,17 @@ suite_tables() {
     tap_end tables plans timelines state
 }
 
+# quickstart shows the programs of the build that its options make, and installs nothing for --help or a wrong option.
+quickstart_options() {
+    [ "$("$repo/maint/build" --print-prefix --mpich=4.3.2 --device=ch4:ucx --full)" = "$repo/build/4.3.2/ucx/install-full" ]
+    "$repo/maint/quickstart" --help >"$results/quickstart"
+    grep -q '^  maint/quickstart \[--full\]' "$results/quickstart"
+    ! "$repo/maint/quickstart" --fetch-only >"$results/quickstart" 2>&1 || return 1
+    [ "$(cat "$results/quickstart")" = "quickstart: unknown option --fetch-only (see --help)" ]
+}
+
 suite_docs() {
+    check "docs: options of maint/quickstart" quickstart_options
     promptly tap docs "$repo/test/docs/docs" "$build/pcoll/pcoll-info" "$build/pcoll/pcoll-sim"
 }
 
