@@ -140,15 +140,9 @@ bool pcoll_topology_is_even(const struct pcoll_topology *topology)
     return true;
 }
 
-/* Nodes are numbered by their lowest ranks. */
 bool pcoll_topology_is_consecutive(const struct pcoll_topology *topology)
 {
-    if (topology->run > 0)
-        return cycle_of(topology) >= topology->nranks;
-    for (int rank = 1; rank < topology->nranks; rank++)
-        if (pcoll_topology_node(topology, rank) < pcoll_topology_node(topology, rank - 1))
-            return false;
-    return true;
+    return topology->run > 0 ? cycle_of(topology) >= topology->nranks : topology->consecutive;
 }
 
 enum pcoll_result pcoll_topology_arrange(struct pcoll_topology *topology, const int *distance)
@@ -242,15 +236,30 @@ enum pcoll_result pcoll_topology_write(const struct pcoll_node_map *map, const i
     return PCOLL_OK;
 }
 
+/* Are the first n ranks on the first nodes, for every bound n between nodes? */
+static bool is_consecutive(const struct pcoll_topology *table)
+{
+    for (int place = 0, next = 1; place < table->nranks; place++) {
+        while (next < table->nnodes && place >= table->first[next])
+            next++;
+        if (table->members[place] >= table->first[next])
+            return false;
+    }
+    return true;
+}
+
 struct pcoll_topology pcoll_topology_of_table(const int *table, int nranks)
 {
-    return (struct pcoll_topology){
+    struct pcoll_topology topology = {
         .nranks = nranks,
         .nnodes = table[0],
         .members = table + 1,
         .places = table + 1 + nranks,
         .first = table + 1 + 2 * (size_t)nranks,
     };
+
+    topology.consecutive = is_consecutive(&topology);
+    return topology;
 }
 
 /* ---- from arrays ---- */
@@ -504,6 +513,7 @@ static enum pcoll_result make_levels(struct divider *d, struct pcoll_topology *l
             .in_node = top > 0,
             .level = d->distances[i],
         };
+        made->levels[i].consecutive = is_consecutive(&made->levels[i]);
         if (made->levels[i].below)
             made->levels[i].most_parts = most_parts(&made->levels[i]);
     }

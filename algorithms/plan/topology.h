@@ -69,6 +69,7 @@ struct pcoll_topology {
     const int *first;   /* [nnodes + 1]: places [first[i], first[i + 1]) are those of node i */
     const int *members; /* [nranks]: the rank at each place */
     const int *places;  /* [nranks]: the place of each rank */
+    bool consecutive;   /* the ranks of each node */
 
     const struct pcoll_topology *below; /* the next level; NULL: there is none */
     int most_parts;                     /* of any node, on that level */
@@ -101,8 +102,10 @@ struct pcoll_node_map {
 enum pcoll_result pcoll_topology_find(const struct pcoll_node_map *map, int nranks,
                                       struct pcoll_topology *topology_p) PCOLL_MUST_CHECK;
 
-/* Do all nodes have as many ranks?  Are the ranks of each node consecutive? */
+/* Do all nodes have as many ranks? */
 bool pcoll_topology_is_even(const struct pcoll_topology *topology);
+
+/* Are the ranks of each node consecutive?  The answer takes no walk over them. */
 bool pcoll_topology_is_consecutive(const struct pcoll_topology *topology);
 
 /* Give the members of all nodes of an even formula the order of their distances to the network:
@@ -111,11 +114,12 @@ enum pcoll_result pcoll_topology_arrange(struct pcoll_topology *topology,
                                          const int *distance) PCOLL_MUST_CHECK;
 
 /* The table in memory of the caller's: of so many ints.  distance[rank] may be NULL: all the same.
- * While it is made it takes 16 bytes a rank more. */
+ * While it is made it takes 16 bytes a rank more. pcoll_topology_of_table borrows it, and walks
+ * over it once. */
 size_t pcoll_topology_table_ints(int nranks);
 enum pcoll_result pcoll_topology_write(const struct pcoll_node_map *map, const int *distance,
                                        int nranks, int *table) PCOLL_MUST_CHECK;
-struct pcoll_topology pcoll_topology_of_table(const int *table, int nranks); /* borrows it */
+struct pcoll_topology pcoll_topology_of_table(const int *table, int nranks);
 
 /* From the node of each rank, node_ids[0 .. nranks), nranks >= 1: by a formula if there is one.
  * distance[rank], which may be NULL for all the same, says how far it is to the network. The

@@ -22,10 +22,22 @@ static struct pcoll_topology *make(const int *node_ids, const int *far, int nran
     return topology;
 }
 
+/* Is the answer that of the definition?  It must not need the arrays. */
+static int knows_consecutive(const struct pcoll_topology *t, const int *node, int nranks)
+{
+    struct pcoll_topology bare = *t;
+    int consecutive = 1;
+
+    for (int i = 1; i < nranks; i++)
+        consecutive = consecutive && node[i] >= node[i - 1];
+    bare.first = bare.members = bare.places = NULL;
+    return pcoll_topology_is_consecutive(&bare) == consecutive;
+}
+
 /* Is it a topology with these nodes, and these members in a row? */
 static int is(const struct pcoll_topology *t, const int *node, const int *members, int nranks)
 {
-    if (topology_check(t, nranks, stdout) != PCOLL_OK)
+    if (topology_check(t, nranks, stdout) != PCOLL_OK || !knows_consecutive(t, node, nranks))
         return 0;
     for (int i = 0; i < nranks; i++)
         if (pcoll_topology_node(t, i) != node[i] || pcoll_topology_rank(t, i) != members[i])
