@@ -316,17 +316,26 @@ int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s)
     return s->nrounds > 1 ? 1 : pcoll_edge_slots_banks(s);
 }
 
+/* Long enough that PCOLL_MAX_SEGMENTS suffice, as far as slots have room. */
+static uint64_t segment_bytes(uint64_t bytes, uint64_t requested, uint64_t room)
+{
+    const uint64_t least = (bytes - 1) / PCOLL_MAX_SEGMENTS + 1;
+    const uint64_t segment = requested > least ? requested : least;
+
+    return requested > 0 && segment < room ? segment : room;
+}
+
 struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signature,
                                             const struct pcoll_local *local,
                                             const struct pcoll_params *params)
 {
-    const uint64_t room = pcoll_edges_slot_bytes(signature), segment = params->segment;
+    const uint64_t room = pcoll_edges_slot_bytes(signature);
     struct pcoll_edge_slots s = {
         .local = local,
         .ring = {.nsegments = 1},
         .nbanks = 2,
         .slot_bytes = room,
-        .segment = segment > 0 && segment < room ? segment : room,
+        .segment = segment_bytes(signature->bytes, params->segment, room),
     };
 
     s.nrounds = (signature->bytes - 1) / s.segment + 1;

@@ -39,7 +39,8 @@ int pcoll_edge_slots_banks(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s);
 
-/* Without a plan yet, for all edges. Segments of at most params->segment bytes. */
+/* Without a plan yet, for all edges. Segments of at most params->segment bytes, and of more if a
+ * block would have more than PCOLL_MAX_SEGMENTS. A slot, too, is a limit (0: the only one). */
 struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signature,
                                             const struct pcoll_local *local,
                                             const struct pcoll_params *params);

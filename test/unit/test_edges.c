@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "algorithms/edges/slots.h"
 #include "algorithms/plan/edges.h"
 #include "algorithms/proof/check.h"
 #include "offload/explore/explore.h"
@@ -268,6 +269,29 @@ static void test_slots(void)
     tap_ok(right, "slots hold long blocks of few edges, above all if they are packed");
 }
 
+/* Of a block of so many bytes, in slots of PCOLL_EDGE_SLOT. */
+static int has_rounds(uint64_t bytes, uint64_t segment, uint64_t expected)
+{
+    const struct pcoll_signature s = {
+        .coll = PCOLL_NEIGHBOR_ALLTOALLV, .nranks = 100, .degree = 99, .bytes = bytes};
+    const struct pcoll_params params = {.path = PCOLL_PATH_TEMP, .segment = segment};
+
+    return pcoll_edge_slots_of(&s, NULL, &params).nrounds == expected;
+}
+
+static void test_segments(void)
+{
+    const uint64_t most = PCOLL_MAX_SEGMENTS;
+
+    tap_ok(has_rounds(1, 1, 1) && has_rounds(most, 1, most) &&
+               has_rounds(most + 1, 1, most / 2 + 1) && has_rounds(16 << 20, 16, most) &&
+               has_rounds(16 << 20, 64 << 10, 256) && has_rounds(16 << 20, 0, 256),
+           "a short segment makes %d of a block at most", PCOLL_MAX_SEGMENTS);
+    tap_ok(has_rounds(most * PCOLL_EDGE_SLOT, 16, most) &&
+               has_rounds(most * PCOLL_EDGE_SLOT + 1, 16, most + 1),
+           "unless slots are shorter");
+}
+
 /* A ring needs to know the blocks of all ranks. */
 static void test_ring(void)
 {
@@ -308,6 +332,7 @@ int main(void)
     test_volumes();
     test_who_moves();
     test_slots();
+    test_segments();
     test_ring();
     test_mismatch();
     return tap_done();
