@@ -94,12 +94,22 @@ static int guess_entries(const struct pcoll_plan *plan)
     return all < INT_MAX ? (int)all : 0;
 }
 
+/* Of an array that is full; 0: an int cannot count so many. */
+static int next_capacity(int capacity, int first)
+{
+    if (capacity > INT_MAX / 2)
+        return 0;
+    return capacity > 0 ? 2 * capacity : first;
+}
+
 bool pcoll_plan_grow(struct pcoll_plan *plan)
 {
-    int twice = plan->capacity ? 2 * plan->capacity : 16, guess = guess_entries(plan);
-    int capacity = guess > plan->capacity ? guess : twice;
-    struct pcoll_entry *entries = pcoll_pool_get((size_t)capacity * sizeof(*entries));
+    const int guess = guess_entries(plan);
+    const int capacity = guess > plan->capacity ? guess : next_capacity(plan->capacity, 16);
+    struct pcoll_entry *entries = NULL;
 
+    if (capacity > 0)
+        entries = pcoll_pool_get((size_t)capacity * sizeof(*entries));
     if (entries == NULL) {
         plan->failed = true;
         return false;
@@ -140,9 +150,11 @@ enum { FIRST_OPERANDS = 64 };
 
 bool pcoll_plan_grow_operands(struct pcoll_plan *plan)
 {
-    const int room = plan->operand_room ? 2 * plan->operand_room : FIRST_OPERANDS;
-    struct pcoll_place *operands = realloc(plan->operands, (size_t)room * sizeof(*operands));
+    const int room = next_capacity(plan->operand_room, FIRST_OPERANDS);
+    struct pcoll_place *operands = NULL;
 
+    if (room > 0)
+        operands = realloc(plan->operands, (size_t)room * sizeof(*operands));
     if (operands == NULL) {
         plan->failed = true;
         return false;

@@ -1,4 +1,5 @@
 /* Plans as the source papers print them, and the counts that the papers state. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,6 +293,26 @@ static void check_alltoall_bruck(int nranks, int radix, int messages)
     pcoll_plan_destroy(plan);
 }
 
+/* Says that an array is full of as many as an int can count, or nearly; the sanitizer of undefined
+ * behavior tells whether that overflows. */
+static void check_limit(void)
+{
+    const struct pcoll_signature signature = {.coll = PCOLL_BARRIER, .nranks = 2};
+    struct pcoll_plan *plan;
+    int fails;
+
+    if (pcoll_plan_create(&signature, NULL, 0, &plan) != PCOLL_OK || !pcoll_plan_begin(plan, 1, 1))
+        abort();
+    pcoll_plan_open(plan, 0);
+    plan->capacity = INT_MAX / 2 + 1;
+    fails = !pcoll_plan_grow(plan) && pcoll_plan_seal(plan) == PCOLL_ERR_NOMEM;
+    plan->failed = false;
+    plan->operand_room = INT_MAX;
+    fails = fails && !pcoll_plan_grow_operands(plan) && pcoll_plan_seal(plan) == PCOLL_ERR_NOMEM;
+    tap_ok(fails, "more entries or operands than an int can count are too many for memory");
+    pcoll_plan_destroy(plan);
+}
+
 int main(void)
 {
     check_papers_tables();
@@ -305,6 +326,7 @@ int main(void)
     check_lowered_circle();
     check_refusals();
     check_printing();
+    check_limit();
     check_alltoall_bruck(64, 8, 14);
     check_alltoall_bruck(100, 2, 7);
     check_alltoall_bruck(4096, 2, 12);
