@@ -186,13 +186,26 @@ static void set_identity(struct outcome *outcome)
     pcoll_identity_text(identity->libfabric, text);
 }
 
-static enum pcoll_result load_base(const char *path, struct pcoll_table **table_p)
+/* The built-in rules were measured elsewhere, and would override what is measured here; --judge
+ * judges them. */
+static enum pcoll_result load_built_in(bool with_rules, struct pcoll_table **table_p)
 {
+    const enum pcoll_result result =
+        pcoll_table_parse("built-in table", pcoll_tuning_default_json, stderr, table_p);
+
+    if (result == PCOLL_OK && !with_rules)
+        pcoll_table_drop_rules(*table_p);
+    return result;
+}
+
+static enum pcoll_result load_base(const struct tune_options *options, struct pcoll_table **table_p)
+{
+    const char *path = options->base;
     char *text = NULL;
     enum pcoll_result result;
 
     if (!path)
-        return pcoll_table_parse("built-in table", pcoll_tuning_default_json, stderr, table_p);
+        return load_built_in(options->judge != NULL, table_p);
     result = pcoll_table_read(path, stderr, &text);
     if (result == PCOLL_OK)
         result = pcoll_table_parse(path, text, stderr, table_p);
@@ -304,14 +317,6 @@ static bool agree(int good)
     return good;
 }
 
-/* Rules that nobody has measured would override measured corrections. */
-static bool correct(const struct tune_options *options, struct pcoll_table *table)
-{
-    if (table && !options->base)
-        pcoll_table_drop_rules(table);
-    return agree(tune_correct(options, table));
-}
-
 static bool measure_parameters(const struct tune_options *options, struct pcoll_table *table)
 {
     static struct outcome outcome;
@@ -331,15 +336,15 @@ static bool calibrate(const struct tune_options *options, struct pcoll_table *ta
     bool good = options->seconds == 0 || measure_parameters(options, table);
 
     if (good && options->correct)
-        good = correct(options, table);
+        good = agree(tune_correct(options, table));
     return agree(good && (world_rank != 0 || write_table(table, options->output)));
 }
 
 static bool run(const struct tune_options *options)
 {
     struct pcoll_table *table = NULL;
-    bool good = world_rank != 0 ||
-                (load_base(options->base, &table) == PCOLL_OK && can_write(options->output));
+    bool good =
+        world_rank != 0 || (load_base(options, &table) == PCOLL_OK && can_write(options->output));
 
     if (!agree(good))
         return true;

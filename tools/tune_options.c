@@ -23,7 +23,7 @@ static const char help[] =
     "  --provider=NAME     libfabric provider (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
     "  --interface=NAME    domain, network interface or address of the provider\n"
     "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
-    "  --base=FILE         table with rules and with what is not measured (built-in)\n"
+    "  --base=FILE         table with rules and with what is not measured (built-in, no rules)\n"
     "  --correct           then run every candidate on all ranks, and add to the table how far\n"
     "                      the model is off for this number of ranks and nodes\n"
     "  --judge=FILE        make no table; run every candidate, and write how well the base table\n"
