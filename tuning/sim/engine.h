@@ -1,3 +1,4 @@
+/* clang-format off: the head has a table */
 /*
  * Discrete-event simulation of the plans of a whole job under LogGP.
  *
@@ -15,14 +16,17 @@
  *               several ranks `arrival` apart, and the signals of one rank are seen in the order in
  *               which it sends them.
  *   levels      (of `inside`) The parameters between two ranks of a node are those of their level.
- * A put or a get also goes through the domains that it leaves, the one that holds both ranks, and
- * those that it enters: each carries one byte at a time, at `shared`. readers     Accesses to the
- * user memory of one process within one extent of machine.node.locked bytes follow each other, each
- * for rma + s G; the processors wait. ports       A node has `ports` of them; rail r uses number r
- * mod ports. Out: a message holds the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of
- * a node share the ports, in the order in which they ask. a put       The head leaves o + rma after
- * it gets the port, reaches the port of the receiver L (plus the hops of the network) later, and
- * the message is complete (s - 1) G after it gets that port: o + rma + L + (s - 1) G on idle ports.
+ *               A put or a get also goes through the domains that it leaves, the one that holds
+ *               both ranks, and those that it enters: each carries one byte at a time, at `shared`.
+ *   readers     Accesses to the user memory of one process within one extent of
+ *               machine.node.locked bytes follow each other, each for rma + s G; the processors
+ *               wait.
+ *   ports       A node has `ports` of them; rail r uses number r mod ports. Out: a message holds
+ *               the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of a node share the
+ *               ports, in the order in which they ask.
+ *   a put       The head leaves o + rma after it gets the port, reaches the port of the receiver L
+ *               (plus the hops of the network) later, and the message is complete (s - 1) G after
+ *               it gets that port: o + rma + L + (s - 1) G on idle ports.
  *   a get       A message without bytes goes to the peer, whose port answers without its processor:
  *               o + rma + 2 L + (s - 1) G on idle ports. Its signal is a further message.
  *   host        In the host-driven form, that of LogGOPSim, a message leaves when both port and
@@ -37,6 +41,7 @@
  * Ranks start together, or up to `skew` late, at random; every firing is late by an exponentially
  * distributed time with mean `noise`. Equal seeds give equal runs.
  */
+/* clang-format on */
 #ifndef PCOLL_SIM_ENGINE_H
 #define PCOLL_SIM_ENGINE_H
 

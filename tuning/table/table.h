@@ -12,9 +12,8 @@
 struct pcoll_table;
 struct pcoll_correction; /* tuning/table/correction.h */
 
-#define PCOLL_TABLE_MAX_RULES                                                                      \
-    2048 /* that are added to a table; their text is shorter than that                             \
-          */
+/* That are added to a table: their text is shorter than what its reader takes. */
+enum { PCOLL_TABLE_MAX_RULES = 2048 };
 
 /* User buffers that other ranks of the node can map, as those of MPI_Alloc_mem, or cannot. */
 enum pcoll_memory_kind { PCOLL_MEMORY_ANY, PCOLL_MEMORY_PRIVATE, PCOLL_MEMORY_MAPPED };
