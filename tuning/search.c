@@ -414,7 +414,8 @@ static double weigh_rails(struct pcoll_search *search, const struct pcoll_algori
 }
 
 /* Shorter segments fill a pipeline sooner but cost more messages, so once they have become dearer
- * they stay so: from the longest one on, the first rise ends the search. */
+ * they hardly ever become the cheapest: from the longest one on, the first rise ends the search
+ * (doc/init.md says how often this misses one). */
 static void weigh_segments(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                            struct pcoll_params *params, const uint64_t *segments, int n)
 {
