@@ -14,7 +14,7 @@ HOME = os.path.realpath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 6
 class Mpich(BuiltinMpich):
     __doc__ = BuiltinMpich.__doc__
 
-    variant("pcoll", default=True, when="@4.0:4.3,5.0 device=ch4",
+    variant("pcoll", default=False, when="@4.0:4.3,5.0 device=ch4",
             description="Run persistent collectives as plans of deferred work")
     variant("pcoll_ucx", default=False, when="+pcoll netmod=ofi",
             description="Plans between nodes also over UCX, on request")
