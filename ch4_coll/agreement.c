@@ -208,6 +208,16 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     return mpi_errno;
 }
 
+static const char *why_not_told(enum pcoll_result result)
+{
+    if (result == PCOLL_UNSUPPORTED)
+        return "some ranks have many edges to the same rank, and some to many ranks: the messages "
+               "that match them would be too large";
+    if (result == PCOLL_ERR_INVALID)
+        return "a rank receives another number of bytes than was sent to it";
+    return NULL;
+}
+
 /* What goes wrong makes the call ineligible. */
 static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
@@ -220,8 +230,8 @@ static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     pcoll_edges_prepare(&call->signature, call->local, call->comm->rank);
     result = pcoll_edges_swap(state->group->bootstrap, &call->signature, call->local, max);
     call->eligible = result == PCOLL_OK;
-    if (result == PCOLL_ERR_INVALID)
-        call->why = "a rank receives another number of bytes than was sent to it";
+    if (result != PCOLL_OK)
+        call->why = why_not_told(result);
     return MPI_SUCCESS;
 }
 

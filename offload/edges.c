@@ -265,11 +265,14 @@ static enum pcoll_result swap_pairs(const struct pcoll_bootstrap *bootstrap,
     return agree_on_crossing(bootstrap, result, &signature->crossing);
 }
 
+/* All letters have room for the most parallel edges. */
 static enum pcoll_result allocate(struct swap *s)
 {
     const size_t room = (size_t)s->local->nin + (size_t)s->local->nout + 1;
 
     s->letter_bytes = sizeof(struct letter) + 2 * (size_t)s->max_parallel * sizeof(struct end);
+    if (s->max_parallel > 1 && s->letter_bytes > PCOLL_LETTERS_BYTES / room)
+        return PCOLL_UNSUPPORTED;
     s->ranks = malloc(room * sizeof(*s->ranks));
     s->mine = calloc(room, s->letter_bytes);
     s->theirs = calloc(room, s->letter_bytes);

@@ -16,6 +16,8 @@ struct pcoll_edges_max {
     int traffic;  /* of pcoll_pairs_max_traffic; 0: no edges share a message */
 };
 
+#define PCOLL_LETTERS_BYTES ((size_t)64 << 20)
+
 /* Collective. Ranks with a common edge, even one of 0 bytes, tell each other: fills in `peer_first`
  * and, of out edges, `slot` and `in_cell`. The in edges must have their slots
  * (pcoll_edges_prepare). One message of some 80 max.parallel bytes goes to each of these ranks.
@@ -23,6 +25,9 @@ struct pcoll_edges_max {
  * If edges may share messages, the ranks of a node have a swap of their own before (pairs.h), and
  * all of them agree once more; then this fills in local->pairs, which the caller must destroy,
  * `pair`, `landing` and signature->crossing.
+ *
+ * PCOLL_UNSUPPORTED, on all ranks: some edges are parallel, and therefore the messages of a rank
+ * would take more than PCOLL_LETTERS_BYTES.
  *
  * PCOLL_ERR_INVALID, perhaps on some ranks only: the ends of an edge disagree about its bytes, or
  * one of them lacks it. */

@@ -2,11 +2,14 @@
  * Edges that differ between ranks: the plans of random graphs (graph.h) are proved and explored. So
  * are those of blocks that lie side by side.
  */
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "algorithms/edges/slots.h"
 #include "algorithms/plan/edges.h"
 #include "algorithms/proof/check.h"
+#include "offload/edges.h"
 #include "offload/explore/explore.h"
 #include "test/unit/graph.h"
 #include "test/unit/job.h"
@@ -324,6 +327,51 @@ static void test_mismatch(void)
     tap_ok(found == tried, "a rank that is wrong about the bytes of an edge is found out");
 }
 
+/* ---- letters ---- */
+
+static enum pcoll_result combine_alone(void *context, uint64_t *words, int n)
+{
+    (void)context;
+    (void)words;
+    (void)n;
+    return PCOLL_OK;
+}
+
+/* The peer says the same as this rank. */
+static enum pcoll_result echo(void *context, const int *ranks, int n, const void *mine,
+                              void *theirs, size_t bytes)
+{
+    (void)ranks;
+    *(size_t *)context = bytes;
+    memcpy(theirs, mine, (size_t)n * bytes);
+    return PCOLL_OK;
+}
+
+/* Of a rank with an edge in each direction, where others have so many parallel ones. */
+static enum pcoll_result swap_beside(int parallel, size_t *bytes_p)
+{
+    struct pcoll_edge in = {.rank = 1, .bytes = 8}, out = {.rank = 1, .bytes = 8};
+    struct pcoll_local local = {.nin = 1, .nout = 1, .in = &in, .out = &out};
+    struct pcoll_signature s = {.coll = PCOLL_NEIGHBOR_ALLTOALLV, .nranks = 2, .bytes = 8};
+    const struct pcoll_bootstrap bootstrap = {
+        .nranks = 2, .context = bytes_p, .combine = combine_alone, .swap = echo};
+
+    *bytes_p = 0;
+    return pcoll_edges_swap(&bootstrap, &s, &local, (struct pcoll_edges_max){.parallel = parallel});
+}
+
+static void test_letters(void)
+{
+    size_t bytes;
+
+    tap_ok(swap_beside(1, &bytes) == PCOLL_OK && bytes > 0 && bytes < 200 &&
+               swap_beside(1000, &bytes) == PCOLL_OK && bytes < 100000,
+           "a letter has room for as many edges as any two ranks share");
+    tap_ok(swap_beside(1 << 20, &bytes) == PCOLL_UNSUPPORTED && bytes == 0 &&
+               swap_beside(INT_MAX, &bytes) == PCOLL_UNSUPPORTED && bytes == 0,
+           "unless a rank's letters would take too much memory");
+}
+
 int main(void)
 {
     test_graphs();
@@ -335,5 +383,6 @@ int main(void)
     test_segments();
     test_ring();
     test_mismatch();
+    test_letters();
     return tap_done();
 }
