@@ -200,7 +200,8 @@ static bool search_without_params(struct pcoll_search *search, const struct pcol
     say(report, search->fixed.segment != 0 ? hint->segment_origin : hint->radix_origin,
         "no algorithm can run with radix %d, segment %llu; ignored", search->fixed.radix,
         (unsigned long long)search->fixed.segment);
-    search->fixed = (struct pcoll_params){0};
+    search->fixed.radix = 0;
+    search->fixed.segment = 0;
     return search_model(search);
 }
 

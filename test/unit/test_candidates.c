@@ -336,6 +336,23 @@ static void test_fixed_teams(struct pcoll_table *table, const struct pcoll_topol
     tap_ok(q.choice.params.teams == 0, "a rank alone has none");
 }
 
+/* What a hint cannot get is ignored; the rest of the hint counts. */
+static void test_impossible_segment(const struct pcoll_table *table,
+                                    const struct pcoll_topology *levels)
+{
+    struct question q = question_far(table, PCOLL_BCAST, 1 << 20);
+
+    q.signature.levels = levels;
+    q.caps.cores = RANKS / 2;
+    q.caps.provides = NO_RMA;
+    q.caps.max_temp = 1 << 20;
+    q.hint = (struct pcoll_hint){.teams = 2, .segment = 1 << 20};
+    tap_ok(
+        question_gets(&q, "eager", "model", "no algorithm can run with radix 0, segment 1048576") &&
+            q.choice.params.teams == 2 && q.choice.params.segment < 1 << 20,
+        "a level remains where a segment is ignored");
+}
+
 /* All levels of a row race. */
 static void test_race(const struct pcoll_table *table, const struct pcoll_topology *levels)
 {
@@ -402,6 +419,7 @@ static void test_levels(struct pcoll_table *table)
     test_no_teams(&levels);
     test_race(table, &levels);
     test_near_ranks(table, &levels);
+    test_impossible_segment(table, &levels);
     test_fixed_teams(table, &levels);
     pcoll_topology_fini(&levels);
 }
