@@ -8,9 +8,9 @@
  *           just written: its cache still holds the lines
  *   cached  the same in a ring of 1 MiB, whose buffers have left that cache
  *   rma     a get of one word that its owner has just written
- *   G       a further byte of such a get
- *   put     what a put takes longer, of a byte that its receiver has just read
- *   reduce  a byte of a sum of doubles with those that rank 1 has just written
+ *   G       a further byte of such a get, of little data: it still lies in its owner's nearest
+ * cache put     what a put takes longer, of a byte that its receiver has just read reduce  a byte
+ * of a sum of doubles with those that rank 1 has just written
  *
  * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 accesses
  * its memory.
@@ -130,7 +130,7 @@ static double get_word(struct measurement *m, int k)
 
 static void write_user(struct measurement *m, int samples)
 {
-    memset(m->user, samples, PARTS * PART);
+    memset(m->user, samples, (size_t)samples * PART);
 }
 
 static double get_part(struct measurement *m, int k)
@@ -144,8 +144,7 @@ static double get_part(struct measurement *m, int k)
 
 static void read_user(struct measurement *m, int samples)
 {
-    (void)samples;
-    for (size_t at = 0; at < PARTS * PART; at += PCOLL_LINE_BYTES)
+    for (size_t at = 0; at < (size_t)samples * PART; at += PCOLL_LINE_BYTES)
         m->seen = (char)(m->seen + m->user[at]);
 }
 
@@ -225,8 +224,8 @@ static double longer_by(double time, double than)
 static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
     static const struct figure words = {4, PARTS, write_user, get_word},
-                               gets = {4, PARTS, write_user, get_part},
-                               puts = {4, PARTS, read_user, put_part};
+                               gets = {12, 1, write_user, get_part},
+                               puts = {12, 1, read_user, put_part};
     const double word = measure(m, words);
     const double get = word > 0 ? measure(m, gets) : -1;
     const double put = get > 0 ? measure(m, puts) : -1;
