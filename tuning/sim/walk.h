@@ -18,9 +18,10 @@ double pcoll_cost_walk(const struct pcoll_algorithm *algorithm,
  * no such teams (params->teams).
  *
  * A walk takes the time of a run, not of a formula: up to 2 ms at init for each set of parameters,
- * on every rank. So it is limited to jobs of PCOLL_WALK_RANKS ranks with PCOLL_WALK_STEPS entries
- * on all of them. A larger job costs PCOLL_COST_UNKNOWN, if the row suits it: every row with a
- * known cost is preferred, but a hint, a rule or the lack of any other row still takes it. */
+ * while the other ranks wait. So it is limited to jobs of PCOLL_WALK_RANKS ranks with
+ * PCOLL_WALK_STEPS entries on all of them. A larger job costs PCOLL_COST_UNKNOWN, if the row suits
+ * it: every row with a known cost is preferred, but a hint, a rule or the lack of any other row
+ * still takes it. */
 #define PCOLL_WALK_RANKS 64
 #define PCOLL_WALK_STEPS 16384
 #define PCOLL_COST_UNKNOWN 1e12
