@@ -74,9 +74,15 @@ struct pcoll_algorithm {
 
     unsigned paths;                           /* PCOLL_PATH_BIT_* that generate accepts */
     int uses_radix, uses_segment, uses_teams; /* which parameters have a meaning */
+    unsigned whole_paths; /* those of `paths` that ignore the segment, although others use it */
     enum pcoll_slot_use uses_slots;
     bool must_commute; /* it permutes operands: without signature.commutes the call does not suit */
 };
+
+static inline bool pcoll_has_segments(const struct pcoll_algorithm *algorithm, enum pcoll_path path)
+{
+    return algorithm->uses_segment && !(algorithm->whole_paths >> path & 1);
+}
 
 const struct pcoll_signature *pcoll_signature_of_teams(const struct pcoll_signature *signature,
                                                        int teams, struct pcoll_signature *room);

@@ -157,6 +157,18 @@ static void report_unused(const struct pcoll_search *search,
             algorithm->name);
 }
 
+/* The path of the choice has no segments, although the algorithm has. */
+static void report_whole(const struct pcoll_search *search, const struct pcoll_hint *hint,
+                         FILE *report)
+{
+    const struct pcoll_algorithm *algorithm = search->best.algorithm;
+
+    if (search->fixed.segment != 0 && algorithm->uses_segment &&
+        !pcoll_has_segments(algorithm, search->best.params.path))
+        say(report, hint->segment_origin,
+            "algorithm '%s' has no segment between user buffers; ignored", algorithm->name);
+}
+
 static bool search_hint(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
 {
     const enum pcoll_coll coll = search->signature->coll;
@@ -175,8 +187,10 @@ static bool search_hint(struct pcoll_search *search, const struct pcoll_hint *hi
         return false;
     }
     report_unused(search, algorithm, hint, report);
-    if (search_within(search, algorithm, "hint"))
+    if (search_within(search, algorithm, "hint")) {
+        report_whole(search, hint, report);
         return true;
+    }
     report_unsuitable(search, hint, report);
     return false;
 }

@@ -242,7 +242,7 @@ static int segment_candidates(const struct pcoll_search *search,
     int count = 0;
 
     values[0] = 0;
-    if (!algorithm->uses_segment)
+    if (!pcoll_has_segments(algorithm, path))
         return 1;
     values[0] = search->fixed.segment;
     if (search->fixed.segment != 0)

@@ -289,5 +289,6 @@ const struct pcoll_algorithm pcoll_allgather_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
+    .whole_paths = PCOLL_PATH_BIT_USER,
     .uses_slots = PCOLL_BANKS,
 };

@@ -277,6 +277,7 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
         .uses_segment = 1,                                                                         \
+        .whole_paths = PCOLL_PATH_BIT_USER,                                                        \
         .uses_slots = slots,                                                                       \
     };
 

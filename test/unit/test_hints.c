@@ -18,7 +18,7 @@ static void test_names(const struct pcoll_table *table)
                row->name);
         tap_ok(row->paths >> q.choice.params.path & 1 && question_plans_fit(&q) &&
                    (q.choice.params.radix != 0) == row->uses_radix &&
-                   (q.choice.params.segment != 0) == row->uses_segment,
+                   (q.choice.params.segment != 0) == pcoll_has_segments(row, q.choice.params.path),
                "%s %s: the parameters that it uses are filled in", pcoll_coll_name(row->coll),
                row->name);
     }
@@ -36,7 +36,8 @@ static int is_heard(const struct question *q)
         return strncmp(q->message, "MPIR_CVAR_X: ", 13) == 0;
     return (!q->hint.algorithm || strcmp(q->hint.algorithm, row->name) == 0) &&
            (q->hint.radix == 0 || params->radix == (row->uses_radix ? q->hint.radix : 0)) &&
-           (q->hint.segment == 0 || params->segment == (row->uses_segment ? q->hint.segment : 0)) &&
+           (q->hint.segment == 0 ||
+            params->segment == (pcoll_has_segments(row, params->path) ? q->hint.segment : 0)) &&
            question_plans_fit(q);
 }
 
@@ -157,6 +158,24 @@ static void test_operators(const struct pcoll_table *table)
 
 /* ---- radix and segment ---- */
 
+/* A path that ignores the segment, of an algorithm that has segments on another. */
+static void test_whole_path(const struct pcoll_table *table)
+{
+    static const struct pcoll_hint direct = {
+        .algorithm = "direct", .segment = 64, .segment_origin = "SEGMENT"};
+    struct question q = question_of(table, PCOLL_ALLTOALLV, 2, 1 << 20);
+
+    q.hint = direct;
+    tap_ok(question_gets(&q, "direct", "hint",
+                         "SEGMENT: algorithm 'direct' has no segment between user buffers; "
+                         "ignored\n") &&
+               q.choice.params.path == PCOLL_PATH_USER && q.choice.params.segment == 0,
+           "a segment between user buffers");
+    q.caps.provides = NO_RMA;
+    tap_ok(question_gets(&q, "direct", "hint", NULL) && q.choice.params.segment == 64,
+           "a segment of the same algorithm in communication buffers");
+}
+
 static void test_params(const struct pcoll_table *table)
 {
     struct question q = question_of(table, PCOLL_BCAST, 16, 65536);
@@ -228,6 +247,7 @@ int main(void)
     test_impossible(table);
     test_operators(table);
     test_params(table);
+    test_whole_path(table);
     test_params_alone(table);
     test_silence(table);
     pcoll_table_destroy(table);
