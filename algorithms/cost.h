@@ -15,6 +15,11 @@ static inline double pcoll_larger(double a, double b)
     return a > b ? a : b;
 }
 
+static inline double pcoll_lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* The number of ranks per node, on average and rounded up. If the topology is a level, its teams
  * take the place of nodes here and in all that follows. */
 int pcoll_ranks_per_node(const struct pcoll_signature *signature);

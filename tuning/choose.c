@@ -238,11 +238,6 @@ static void take_measured(struct pcoll_machine *machine, const struct pcoll_mach
 #undef TAKE
 }
 
-static double lesser(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* Fills search->between, search->within and search->nlevels: ranks of a team are no farther from
  * each other than all ranks are, whatever was measured between the farthest. */
 static void find_levels(struct pcoll_search *search)
@@ -257,9 +252,9 @@ static void find_levels(struct pcoll_search *search)
 
         *within = *above;
         if (near != NULL) {
-            within->L = lesser(above->L, near->L);
-            within->copy = lesser(above->copy, near->copy);
-            within->reduce = lesser(above->reduce, near->reduce);
+            within->L = pcoll_lesser(above->L, near->L);
+            within->copy = pcoll_lesser(above->copy, near->copy);
+            within->reduce = pcoll_lesser(above->reduce, near->reduce);
         }
         within->arrival = pcoll_cost_arrival(within, pcoll_cost_mates(level));
         within->node = level->below ? within + 1 : NULL;
@@ -313,7 +308,7 @@ static struct pcoll_machine direct(const struct pcoll_search *search)
     struct pcoll_machine machine = search->machine;
 
     if (!pcoll_is_over_wire(search->signature))
-        machine.copy = lesser(machine.copy, machine.cached);
+        machine.copy = pcoll_lesser(machine.copy, machine.cached);
     return machine;
 }
 

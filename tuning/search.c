@@ -372,11 +372,6 @@ static bool path_suits(struct pcoll_search *search, const struct pcoll_algorithm
 
 /* ---- the search ---- */
 
-static double lesser(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* These set the parameters that they go through; `params` has the others. They return the least
  * cost; infinite: there is no candidate. */
 static double weigh_rings(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
@@ -392,7 +387,7 @@ static double weigh_rings(struct pcoll_search *search, const struct pcoll_algori
         params->slots = slots[i];
         cost = weigh(search, algorithm, params);
         if (cost >= 0)
-            min = lesser(min, cost);
+            min = pcoll_lesser(min, cost);
     }
     return min;
 }
@@ -408,7 +403,7 @@ static double weigh_rails(struct pcoll_search *search, const struct pcoll_algori
     min = weigh_rings(search, algorithm, params);
     if (fixed == 0 && params->rails > 1) {
         params->rails = 1;
-        min = lesser(min, weigh_rings(search, algorithm, params));
+        min = pcoll_lesser(min, weigh_rings(search, algorithm, params));
     }
     return min;
 }

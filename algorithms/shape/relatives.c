@@ -3,12 +3,7 @@
 
 #include <stdlib.h>
 
-static int compare_places(const void *a, const void *b)
-{
-    const int x = *(const int *)a, y = *(const int *)b;
-
-    return (x > y) - (x < y);
-}
+#include "algorithms/util.h"
 
 /* The number of children of `rank`, which become relatives->children. */
 static int find_children(struct pcoll_relatives *relatives, const struct pcoll_relatives_tree *tree,
@@ -20,7 +15,7 @@ static int find_children(struct pcoll_relatives *relatives, const struct pcoll_r
 
     for (int i = 0; tree->place && i < n; i++)
         children[i] = tree->place(tree->tree, children[i]);
-    qsort(children, (size_t)n, sizeof(*children), compare_places);
+    qsort(children, (size_t)n, sizeof(*children), pcoll_compare_ints);
     relatives->left = 0;
     while (relatives->left < n && children[relatives->left] < place)
         relatives->left++;
