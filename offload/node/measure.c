@@ -35,13 +35,14 @@
 #define GIVEN_UP UINT64_MAX
 #define PART ((size_t)PCOLL_MEASURE_SLOT_BYTES) /* what a sample copies */
 #define PARTS ((size_t)4)                       /* of the user memory */
+#define USER (PARTS * PART)
 #define MAX_SAMPLES 64
 
 struct measurement {
     struct pcoll_measure_place *place;
     int rank;
     uint64_t meetings, deadline;
-    char *user; /* PARTS * PART bytes */
+    char *user; /* [USER] */
     volatile char seen;
 };
 
@@ -130,31 +131,33 @@ static double get_word(struct measurement *m, int k)
 
 static void write_user(struct measurement *m, int samples)
 {
-    memset(m->user, samples, (size_t)samples * PART);
+    memset(m->user, samples, USER);
 }
 
-static double get_part(struct measurement *m, int k)
+static double get_all(struct measurement *m, int k)
 {
     const uint64_t begin = pcoll_now();
 
-    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m) + (size_t)k * PART, PART) != 0)
+    (void)k;
+    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m), USER) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
 
 static void read_user(struct measurement *m, int samples)
 {
-    for (size_t at = 0; at < (size_t)samples * PART; at += PCOLL_LINE_BYTES)
+    (void)samples;
+    for (size_t at = 0; at < USER; at += PCOLL_LINE_BYTES)
         m->seen = (char)(m->seen + m->user[at]);
 }
 
-static double put_part(struct measurement *m, int k)
+static double put_all(struct measurement *m, int k)
 {
     uint64_t begin;
 
-    memset(m->user, k, PART);
+    memset(m->user, k, USER);
     begin = pcoll_now();
-    if (pcoll_cma_write(other_process(m), user_of_other(m) + (size_t)k * PART, m->user, PART) != 0)
+    if (pcoll_cma_write(other_process(m), user_of_other(m), m->user, USER) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -224,15 +227,15 @@ static double longer_by(double time, double than)
 static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
     static const struct figure words = {4, PARTS, write_user, get_word},
-                               gets = {12, 1, write_user, get_part},
-                               puts = {12, 1, read_user, put_part};
+                               gets = {8, 1, write_user, get_all},
+                               puts = {8, 1, read_user, put_all};
     const double word = measure(m, words);
     const double get = word > 0 ? measure(m, gets) : -1;
     const double put = get > 0 ? measure(m, puts) : -1;
 
     machine->rma = word;
-    machine->G = longer_by(get, word) / PART;
-    machine->put = longer_by(put, get) / PART;
+    machine->G = longer_by(get, word) / USER;
+    machine->put = longer_by(put, get) / USER;
     return put > 0;
 }
 
@@ -266,7 +269,7 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
     struct measurement m = {.place = place,
                             .rank = rank,
                             .deadline = pcoll_now() + PCOLL_MEASURE_NSEC,
-                            .user = malloc(PARTS * PART)};
+                            .user = malloc(USER)};
     const struct pcoll_sysfs here = pcoll_sysfs_here();
     struct pcoll_machine measured = *machine;
 
@@ -274,7 +277,7 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
     place->ranks[rank].pid = getpid();
     place->ranks[rank].user_at = (uint64_t)(uintptr_t)m.user;
     if (m.user != NULL)
-        memset(m.user, 0, PARTS * PART);
+        memset(m.user, 0, USER);
     if (m.user == NULL || !measure_flags(&m, &measured) || !measure_copies(&m, &measured) ||
         (can_cma && !measure_cma(&m, &measured)))
         give_up(&m);
