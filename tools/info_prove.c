@@ -17,9 +17,13 @@ enum {
     MAX_RANKS_TRACES = 16,    /* that run in all orders that differ */
     MAX_RANKS_STATES = 4,     /* that run in all orders */
     MAX_STATES = 100000,      /* that are explored of these */
+    MIN_STATES = 16,          /* fewer show nothing */
     MIN_INSTANCES_TRACES = 4, /* each rank runs as many, so that it can run ahead */
     INSTANCES_STATES = 2
 };
+
+/* A state with several next events is kept: its buffers, of all ranks. */
+static const uint64_t max_kept = UINT64_C(1) << 30;
 
 /* The plans of all ranks. */
 struct subject {
@@ -152,6 +156,24 @@ static void print_outcome(const struct run *run, enum pcoll_result result,
         printf("the first %" PRIu64 " states; there are more\n", stats->states);
 }
 
+static uint64_t buffer_bytes(const struct subject *subject)
+{
+    uint64_t bytes = 1;
+
+    for (int rank = 0; rank < subject->nranks; rank++)
+        for (int buffer = 0; buffer < PCOLL_NUM_BUFFERS; buffer++)
+            bytes += pcoll_plan_bytes(subject->plans[rank], (enum pcoll_buffer)buffer);
+    return bytes;
+}
+
+/* As many as memory can keep. */
+static uint64_t max_states(const struct subject *subject)
+{
+    const uint64_t kept = max_kept / buffer_bytes(subject);
+
+    return kept < MAX_STATES ? kept : MAX_STATES;
+}
+
 static enum pcoll_result explore(const struct subject *subject, const struct run *run)
 {
     char *order = NULL;
@@ -161,7 +183,7 @@ static enum pcoll_result explore(const struct subject *subject, const struct run
                                                   .ahead = run->instances,
                                                   .algebra = run->algebra,
                                                   .trace = trace};
-    const struct pcoll_explore_limits limits = {run->reduction, MAX_STATES};
+    const struct pcoll_explore_limits limits = {run->reduction, max_states(subject)};
     struct pcoll_explore_stats stats;
     struct pcoll_explore *explorer;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
@@ -204,6 +226,12 @@ static enum pcoll_result explore_all(const struct subject *subject)
     };
     enum pcoll_result result = PCOLL_OK;
 
+    if (max_states(subject) < MIN_STATES) {
+        printf("runs: left out, as the buffers of all ranks have more than %" PRIu64
+               " MiB; take fewer bytes\n",
+               (max_kept / MIN_STATES) >> 20);
+        return PCOLL_OK;
+    }
     for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]) && result == PCOLL_OK; i++)
         if (runs[i].is_asked && subject->nranks <= runs[i].max_ranks)
             result = explore(subject, &runs[i].run);
