@@ -8,9 +8,9 @@
  *           just written: its cache still holds the lines
  *   cached  the same in a ring of 1 MiB, whose buffers have left that cache
  *   rma     a get of one word that its owner has just written
- *   G       a further byte of such a get, of little data: it still lies in its owner's nearest
- * cache put     what a put takes longer, of a byte that its receiver has just read reduce  a byte
- * of a sum of doubles with those that rank 1 has just written
+ *   G       a further byte of such a get, of 128 KiB
+ *   put     what a put takes longer, of a byte that its receiver has just read
+ *   reduce  a byte of a sum of doubles with those that rank 1 has just written
  *
  * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 accesses
  * its memory.
