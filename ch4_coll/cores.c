@@ -1,17 +1,13 @@
 /* Which cores the ranks of this node may use. Each rank publishes its affinity mask (the launcher's
- * binding, taskset, cpusets), and a setting, in its block of shared memory (that of MPICH's
- * initialization, or our own), and reads those of the others when it needs them. No rank waits for
- * another. */
+ * binding, taskset, cpusets), and a setting, in its block of shared memory, and reads those of the
+ * others when it needs them. No rank waits for another. */
 
 #include "cores.h"
 
 #include "mpidimpl.h"
 
-#include "mpich_version.h"
 #include "node_blocks.h"
 #include "report.h"
-
-#include "mpidu_init_shm.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -38,22 +34,26 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-enum { MASK_BYTES = 56, PUBLISHED = 0x70636f6c };
+enum { MASK_BYTES = 56 };
 
 /* The beginning of a mask, up to 448 CPUs. A mask that does not fit is no binding and stands for
  * the whole machine. */
 struct mask {
-    _Atomic uint32_t published;
-    int16_t first;    /* first byte of the mask; -1: the whole machine */
-    uint16_t setting; /* of this rank */
+    int16_t first; /* first byte of the mask; -1: the whole machine */
     char bytes[MASK_BYTES];
 };
 
-_Static_assert(sizeof(struct mask) <= MPIDU_INIT_SHM_BLOCK_SIZE, "its block holds ours");
+/* What a rank publishes. */
+struct block {
+    _Atomic uint32_t version; /* of the mask; 0: there is none, odd: it is being written */
+    _Atomic uint16_t setting; /* 0: none */
+    struct mask mask;
+};
+
+_Static_assert(sizeof(struct block) <= MPIDI_PCOLL_NODE_BLOCK_BYTES, "it fits");
 
 static cpu_set_t own;
 static bool own_known = false;
-static uint16_t own_setting = 0;
 
 static void whole_machine(cpu_set_t *set)
 {
@@ -71,87 +71,96 @@ static void see_own(void)
     own_known = true;
 }
 
-/* NULL: this process is alone on its node, or the memory does not exist yet. */
-static struct mask *mask_of(int local_rank)
-{
-    void *at = NULL;
-
-    if (!MPIDI_PCOLL_INIT_SHM_STAYS)
-        return MPIDI_PCOLL_node_block(local_rank);
-#ifndef ENABLE_NO_LOCAL
-    if (MPIR_Process.local_size > 1 && MPIR_Process.comm_world)
-        MPIDU_Init_shm_query(local_rank, &at);
-#endif
-    return at;
-}
-
-static void pack(struct mask *mask, const cpu_set_t *set)
+static struct mask pack(const cpu_set_t *set)
 {
     const char *bytes = (const char *)set;
     int first = 0, end = sizeof(*set);
+    struct mask mask = {.first = -1};
 
     while (bytes[first] == 0)
         first += 1;
     while (bytes[end - 1] == 0)
         end -= 1;
-    memset(mask->bytes, 0, MASK_BYTES);
-    mask->first = (int16_t)(end - first <= MASK_BYTES ? first : -1);
-    if (mask->first >= 0)
-        memcpy(mask->bytes, bytes + first, end - first);
+    if (end - first > MASK_BYTES)
+        return mask;
+    mask.first = (int16_t)first;
+    memcpy(mask.bytes, bytes + first, end - first);
+    return mask;
 }
 
-static bool is_published(struct mask *mask)
-{
-    return mask && atomic_load_explicit(&mask->published, memory_order_acquire) == PUBLISHED;
-}
-
-/* Returns false if that rank has not published its mask. */
-static bool unpack(struct mask *mask, cpu_set_t *set)
+static void unpack(const struct mask *mask, cpu_set_t *set)
 {
     int length;
 
-    if (!is_published(mask))
-        return false;
     if (mask->first < 0) {
         whole_machine(set);
-        return true;
+        return;
     }
     length = (int)sizeof(*set) - mask->first;
     CPU_ZERO(set);
     memcpy((char *)set + mask->first, mask->bytes, length < MASK_BYTES ? length : MASK_BYTES);
+}
+
+/* Others may read the block meanwhile, so what has not changed is not written. */
+static void write_mask(struct block *block, const struct mask *mask)
+{
+    const uint32_t version = atomic_load_explicit(&block->version, memory_order_relaxed);
+
+    if (version > 0 && memcmp(&block->mask, mask, sizeof(*mask)) == 0)
+        return;
+    atomic_store_explicit(&block->version, version + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    block->mask = *mask;
+    atomic_store_explicit(&block->version, version + 2, memory_order_release);
+}
+
+/* Returns false if that rank has not published its mask, or is doing so. */
+static bool read_mask(int local_rank, cpu_set_t *set)
+{
+    struct block *block = MPIDI_PCOLL_node_block(local_rank);
+    uint32_t version;
+    struct mask mask;
+
+    if (!block)
+        return false;
+    version = atomic_load_explicit(&block->version, memory_order_acquire);
+    mask = block->mask;
+    atomic_thread_fence(memory_order_acquire);
+    if (version == 0 || version % 2 == 1 ||
+        version != atomic_load_explicit(&block->version, memory_order_relaxed))
+        return false;
+    unpack(&mask, set);
     return true;
 }
 
-void MPIDI_PCOLL_cores_publish(void)
+int MPIDI_PCOLL_cores_publish(void)
 {
-    struct mask *mask;
+    const int error = MPIDI_PCOLL_node_blocks_open();
+    struct block *block = MPIDI_PCOLL_node_block(MPIR_Process.local_rank);
+    struct mask mask;
 
     see_own();
-    if (!MPIDI_PCOLL_INIT_SHM_STAYS)
-        MPIDI_PCOLL_node_blocks_open();
-    mask = mask_of(MPIR_Process.local_rank);
-    if (!mask)
-        return;
-    pack(mask, &own);
-    mask->setting = own_setting;
-    atomic_store_explicit(&mask->published, PUBLISHED, memory_order_release);
+    mask = pack(&own);
+    if (block)
+        write_mask(block, &mask);
+    return error;
 }
 
-bool MPIDI_PCOLL_setting_publish(uint16_t setting)
+int MPIDI_PCOLL_setting_publish(uint16_t setting)
 {
-    own_setting = setting;
-    MPIDI_PCOLL_cores_publish();
-    return is_published(mask_of(MPIR_Process.local_rank));
+    const int error = MPIDI_PCOLL_cores_publish();
+    struct block *block = MPIDI_PCOLL_node_block(MPIR_Process.local_rank);
+
+    if (block)
+        atomic_store(&block->setting, setting);
+    return error;
 }
 
-bool MPIDI_PCOLL_setting_of(int local_rank, uint16_t *setting_p)
+uint16_t MPIDI_PCOLL_setting_of(int local_rank)
 {
-    struct mask *mask = mask_of(local_rank);
+    struct block *block = MPIDI_PCOLL_node_block(local_rank);
 
-    if (!is_published(mask))
-        return false;
-    *setting_p = mask->setting;
-    return true;
+    return block ? atomic_load(&block->setting) : 0;
 }
 
 bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set)
@@ -159,7 +168,7 @@ bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set)
     if (!own_known)
         see_own();
     if (local_rank != MPIR_Process.local_rank)
-        return unpack(mask_of(local_rank), set);
+        return read_mask(local_rank, set);
     *set = own;
     return true;
 }
@@ -207,7 +216,7 @@ struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void)
     for (int i = 0; i < n; i++) {
         if (i == MPIR_Process.local_rank) {
             theirs = own;
-        } else if (!unpack(mask_of(i), &theirs)) {
+        } else if (!read_mask(i, &theirs)) {
             theirs = own;
             cores.all_known = false;
         }

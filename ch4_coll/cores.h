@@ -17,16 +17,16 @@ struct MPIDI_PCOLL_cores {
                      * as this one */
 };
 
-/* Publish to the other ranks of this node, if any, which cores this rank may use now. */
-void MPIDI_PCOLL_cores_publish(void);
+/* Publish to the other ranks of this node, if any, which cores this rank may use now. Returns an
+ * errno: they cannot see it. */
+int MPIDI_PCOLL_cores_publish(void);
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
 
-/* Publish a setting with them. Returns false if this rank is alone on its node, or the others
- * cannot see what it publishes. */
-bool MPIDI_PCOLL_setting_publish(uint16_t setting);
+/* The same with a setting. */
+int MPIDI_PCOLL_setting_publish(uint16_t setting);
 
-/* The setting of a local rank; false: it has not published it yet. */
-bool MPIDI_PCOLL_setting_of(int local_rank, uint16_t *setting_p);
+/* The setting of a local rank; 0: it has published none that this rank can see. */
+uint16_t MPIDI_PCOLL_setting_of(int local_rank);
 
 /* The cores of a local rank; false: it has not published them. */
 bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set);

@@ -214,13 +214,17 @@ static inline int MPIDI_PCOLL_typerep_segments(MPI_Datatype type, MPI_Aint size,
 #endif
 #endif
 
-/* ---- memory of the node ---- */
+/* ---- processes ---- */
 
-enum {
-    /* 4.0 .. 4.3: the memory in which the ranks of a node meet in MPI_Init stays until
-     * MPI_Finalize, and so does each rank's block there. 5.0: there is none. */
-    MPIDI_PCOLL_INIT_SHM_STAYS = !MPIDI_PCOLL_SINCE(5, 0, 0),
-};
+/* The rank in MPI_COMM_WORLD of a process on this node. */
+static inline int MPIDI_PCOLL_world_rank(MPIR_Comm *comm, int rank)
+{
+#if MPIDI_PCOLL_SINCE(5, 0, 0)
+    return MPIDIU_get_grank(rank, comm);
+#else
+    return MPIDIU_rank_to_lpid(rank, comm);
+#endif
+}
 
 /* ---- attributes ---- */
 

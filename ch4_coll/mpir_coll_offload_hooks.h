@@ -39,6 +39,13 @@ void MPIDI_PCOLL_pvars_init(void);
 
 #define MPIR_COLL_OFFLOAD_INIT() MPIDI_PCOLL_pvars_init()
 
+/* Called at every MPI initialization, once the process knows its node and before it has met any
+ * other: publishes to the ranks of its node what they have to know of this one. Whoever has met it
+ * sees that. */
+void MPIDI_PCOLL_publish(void);
+
+#define MPIR_COLL_OFFLOAD_PUBLISH() MPIDI_PCOLL_publish()
+
 /* Called at the end of MPI_Init: where ranks outnumber cores, a waiting rank from now on yields its
  * core in the progress hook. Returns an MPI error code. */
 int MPIDI_PCOLL_init_completed(void);
@@ -131,6 +138,9 @@ int MPIDI_PCOLL_last_barrier(void);
 
 #define MPIR_COLL_OFFLOAD_START(preq, mpi_errno) MPIR_Assert(0)
 #define MPIR_COLL_OFFLOAD_INIT()                                                                   \
+    do {                                                                                           \
+    } while (0)
+#define MPIR_COLL_OFFLOAD_PUBLISH()                                                                \
     do {                                                                                           \
     } while (0)
 #define MPIR_COLL_OFFLOAD_INIT_COMPLETED(mpi_errno)                                                \

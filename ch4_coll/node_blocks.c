@@ -1,6 +1,7 @@
-/* A block of shared memory for each rank of this node, where MPICH keeps none after MPI_Init. The
- * ranks open an object in /dev/shm that is named after the job and the node, and no rank waits for
- * another; when the last of them has opened it, it loses its name. */
+/* A block of shared memory for each rank of this node. The ranks open an object in /dev/shm that is
+ * named after the job and the node, and no rank waits for another; when the last of them has opened
+ * it, it loses its name. If a rank cannot open it, it keeps its name until the first of them ends,
+ * as ranks that come later must meet the others in it. */
 
 #include "node_blocks.h"
 
@@ -8,7 +9,6 @@
 
 #include "offload/memory/object.h"
 
-#include "mpidu_init_shm.h"
 #include "mpir_pmi.h"
 
 #include <fcntl.h>
@@ -18,16 +18,16 @@
 
 struct object {
     _Atomic int opened; /* how many ranks have opened it */
-    char pad[MPIDU_SHM_CACHE_LINE_LEN - sizeof(int)];
-    char blocks[][MPIDU_INIT_SHM_BLOCK_SIZE];
+    char pad[MPIDI_PCOLL_NODE_BLOCK_BYTES - sizeof(int)];
+    char blocks[][MPIDI_PCOLL_NODE_BLOCK_BYTES];
 };
 
 static struct object *object = NULL;
-static char name[64];
+static char name[64]; /* "": not opened yet */
 
 static size_t size_of_object(void)
 {
-    return sizeof(struct object) + (size_t)MPIR_Process.local_size * MPIDU_INIT_SHM_BLOCK_SIZE;
+    return sizeof(struct object) + (size_t)MPIR_Process.local_size * MPIDI_PCOLL_NODE_BLOCK_BYTES;
 }
 
 uint64_t MPIDI_PCOLL_hash(const char *text)
@@ -48,53 +48,62 @@ static void set_name(void)
 }
 
 /* Allocate the zero-filled pages now: a shortage would otherwise raise SIGBUS later. Every rank
- * gives the object its size. */
-static bool has_memory(int fd)
+ * gives the object its size. Returns an errno. */
+static int reserve(int fd)
 {
     struct stat status;
 
-    return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
-           pcoll_shm_object_reserve(fd, size_of_object()) == 0;
+    if (fstat(fd, &status) != 0)
+        return errno;
+    return status.st_uid == geteuid() ? pcoll_shm_object_reserve(fd, size_of_object()) : EPERM;
 }
 
-static void *map(void)
+/* Sets `object`. Returns an errno. */
+static int map(void)
 {
     const int fd = shm_open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    void *at = MAP_FAILED;
+    int error = fd < 0 ? errno : reserve(fd);
+    void *at;
 
-    if (fd < 0)
-        return NULL;
-    if (has_memory(fd))
+    if (error == 0) {
         at = mmap(NULL, size_of_object(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    if (at != MAP_FAILED)
-        return at;
-    shm_unlink(name);
-    return NULL;
+        if (at != MAP_FAILED)
+            object = at;
+        else
+            error = errno;
+    }
+    if (fd >= 0)
+        close(fd);
+    return error;
 }
 
 /* Where sessions come and go, ranks that never met in this object meet in another one or not at
  * all. */
 static int close_object(void *extra)
 {
-    if (atomic_load(&object->opened) < MPIR_Process.local_size)
+    if (!object || atomic_load(&object->opened) < MPIR_Process.local_size)
         shm_unlink(name);
-    munmap(object, size_of_object());
+    if (object)
+        munmap(object, size_of_object());
     object = NULL;
+    name[0] = '\0';
     return 0;
 }
 
-void MPIDI_PCOLL_node_blocks_open(void)
+int MPIDI_PCOLL_node_blocks_open(void)
 {
+    int error;
+
     if (object || MPIR_Process.local_size == 1)
-        return;
-    set_name();
-    object = map();
-    if (!object)
-        return;
-    if (atomic_fetch_add(&object->opened, 1) + 1 == MPIR_Process.local_size)
+        return 0;
+    if (!name[0]) {
+        set_name();
+        MPIR_Add_finalize(close_object, NULL, 2);
+    }
+    error = map();
+    if (error == 0 && atomic_fetch_add(&object->opened, 1) + 1 == MPIR_Process.local_size)
         shm_unlink(name);
-    MPIR_Add_finalize(close_object, NULL, 2);
+    return error;
 }
 
 void *MPIDI_PCOLL_node_block(int local_rank)

@@ -8,10 +8,13 @@
 /* Differs for different texts, except by accident (FNV-1a); NULL is "". */
 uint64_t MPIDI_PCOLL_hash(const char *text);
 
-void MPIDI_PCOLL_node_blocks_open(void);
+/* Open it, unless it is open. Returns an errno. */
+int MPIDI_PCOLL_node_blocks_open(void);
 
-/* That rank's block, of MPIDU_INIT_SHM_BLOCK_SIZE bytes, zero at first; NULL: not opened, or
- * refused. */
+enum { MPIDI_PCOLL_NODE_BLOCK_BYTES = 64 };
+
+/* That rank's block, zero at first; NULL: this rank is alone on its node, or has not been able to
+ * open the memory. */
 void *MPIDI_PCOLL_node_block(int local_rank);
 
 #endif /* NODE_BLOCKS_H_INCLUDED */

@@ -7,12 +7,12 @@
 #include "child.h"
 #include "comm.h"
 #include "forced.h"
-#include "hook.h"
 #include "lock.h"
 #include "mpich_version.h"
 #include "process.h"
 #include "promote_key.h"
 #include "report.h"
+#include "session.h"
 #include "waiting.h"
 
 #include "ch4_coll_promote.h"
@@ -38,14 +38,14 @@ struct key {
 
 /* What has been called on a communicator; kept as an attribute, as its state. */
 struct calls {
-    struct MPIDI_PCOLL_tally tally; /* first, as slots point to it. All further calls only count if
-                                     * MPICH serves the communicator. */
+    struct MPIDI_PCOLL_tally tally; /* first, as slots point to it */
     uint64_t number;                /* of the last call, once these have been made */
     uint64_t noted_from;            /* calls with greater numbers are noted */
     uint64_t review;                /* of the call of the next review */
     uint64_t hash;                  /* of all noted keys */
     uint64_t state_bytes;           /* of the plans */
     int nkeys, nplans;
+    bool is_closed; /* MPICH serves the communicator */
     struct key keys[KEY_SLOTS];
 };
 
@@ -131,9 +131,10 @@ void MPIDI_PCOLL_promotion_free_keyval(void)
     MPIDI_PCOLL_free_keyval(&keyval);
 }
 
-/* MPICH serves the communicator. */
+/* MPICH serves the communicator: all further calls only count. */
 static void leave_to_mpich(struct calls *calls)
 {
+    calls->is_closed = true;
     calls->tally.plain = UINT64_MAX;
 }
 
@@ -167,7 +168,8 @@ static int create_calls(MPIR_Comm *comm, struct calls **calls_p)
     *calls_p = NULL;
     MPIR_ERR_CHKANDJUMP(!calls, mpi_errno, MPI_ERR_OTHER, "**nomem");
     calls->tally.comm = comm;
-    if (MPIDI_PCOLL_is_on_one_node(comm))
+    if (MPIDI_PCOLL_session_open() == MPI_SUCCESS && MPIDI_PCOLL_is_on_one_node(comm) &&
+        MPIDI_PCOLL_all_promote(comm))
         schedule(calls, (uint64_t)MPIDI_PCOLL_forced()->promote_after);
     else
         leave_to_mpich(calls);
@@ -339,11 +341,6 @@ static int compare(struct calls *calls, int mpi_errno, uint64_t *bytes_p)
     return mpi_errno;
 }
 
-static bool is_left_to_mpich(const struct calls *calls)
-{
-    return calls->tally.plain == UINT64_MAX;
-}
-
 /* Collective: build the plans that have been earned. */
 static int review(struct calls *calls)
 {
@@ -352,15 +349,11 @@ static int review(struct calls *calls)
     bool is_full;
     int mpi_errno = MPI_SUCCESS;
 
-    if (!MPIDI_PCOLL_agree_on_promotion()) {
-        leave_to_mpich(calls);
-        return MPI_SUCCESS;
-    }
     do {
         if (key)
             mpi_errno = build_plan(calls, key);
         mpi_errno = compare(calls, mpi_errno, &bytes);
-        if (mpi_errno != MPI_SUCCESS || is_left_to_mpich(calls))
+        if (mpi_errno != MPI_SUCCESS || calls->is_closed)
             return mpi_errno;
         is_full = calls->nplans == MAX_PLANS || bytes >= MAX_STATE;
         key = is_full ? NULL : next_key(calls);
@@ -394,7 +387,7 @@ int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype t
         return MPI_SUCCESS;
     }
     mpi_errno = count(calls, key, op, type);
-    if (mpi_errno == MPI_SUCCESS && key != 0 && !is_left_to_mpich(calls))
+    if (mpi_errno == MPI_SUCCESS && key != 0 && !calls->is_closed)
         *plan_p = find_key(calls, key)->plan;
     return mpi_errno;
 }

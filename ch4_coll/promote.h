@@ -11,8 +11,9 @@
  * whatever their keys. A rank notes the keys of the last calls before a review, and in it the ranks
  * compare a hash of them. If it is the same everywhere, so are their counts, and they build the
  * same plans; otherwise the program has broken a rule of MPI, and its communicator is left to
- * MPICH. Before its first review a rank looks whether all ranks of the node have the same setting;
- * if not, none of them promotes anything. Nothing is promoted between nodes.
+ * MPICH. So is one whose ranks are on several nodes, or have different settings: each rank
+ * publishes its own before it meets the others, so that all of them see the same at their first
+ * call.
  *
  * The first review takes milliseconds, so it comes when calls may have lost as much by going to
  * MPICH; until then a call costs little more than its count (ch4_coll_promote.h). */
@@ -33,15 +34,15 @@ extern unsigned long MPIDI_PCOLL_promoted_plans, MPIDI_PCOLL_promoted_calls;
 
 /* ---- promote_setting.c ---- */
 
-/* At the end of MPI_Init: read the user's setting, and publish it with the cores that this rank may
- * use. Returns whether plans serve ordinary calls. */
-bool MPIDI_PCOLL_promotion_open(void);
+/* Read the user's setting, and publish it with the cores that this rank may use. */
+void MPIDI_PCOLL_promotion_open(void);
 
-/* At the beginning of MPI_Finalize, or in a child of a fork: no more calls are served. */
+/* In a child of a fork: no more calls are served. */
 void MPIDI_PCOLL_promotion_end(void);
 
-/* Whether all ranks of this node promote the same; otherwise none of them promotes any more. */
-bool MPIDI_PCOLL_agree_on_promotion(void);
+/* Whether all ranks of the communicator, which is on this node, promote the same. All of them get
+ * the same answer. */
+bool MPIDI_PCOLL_all_promote(MPIR_Comm *comm);
 
 /* Whether calls are promoted whose last bits may change. */
 bool MPIDI_PCOLL_promotes_inexact(void);

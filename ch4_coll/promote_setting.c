@@ -1,23 +1,23 @@
-/* What the user wants to be promoted, and whether all ranks of the node want the same. */
+/* What the user wants to be promoted, and whether all ranks of a communicator want the same. */
 
 #include "promote.h"
 
 #include "cores.h"
 #include "mpich_version.h"
-#include "process.h"
 #include "report.h"
-#include "waiting.h"
 
 #include "ch4_coll_promote.h"
+
+/* Of what MPI_Finalize calls: before the plans that serve ordinary calls end (session.c). */
+enum { BEFORE_PLANS_END = 8 };
 
 bool MPIDI_PCOLL_promotes = false;
 
 static enum { OFF, EXACT, ALL } level = OFF; /* what is promoted */
-static bool is_agreed = false;               /* by all ranks of the node */
+static const char *const names[] = {[OFF] = "off", [EXACT] = "exact", [ALL] = "all"};
 
 static void read_level(void)
 {
-    static const char *const names[] = {[OFF] = "off", [EXACT] = "exact", [ALL] = "all"};
     const char *wish = MPIR_CVAR_COLL_OFFLOAD_PROMOTE;
     char text[120];
 
@@ -28,70 +28,86 @@ static void read_level(void)
             level = i;
             return;
         }
-    if (MPIR_Process.rank > 0)
-        return;
     snprintf(text, sizeof(text),
              "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: no '%.30s' (allowed: off, exact, all); using off",
              wish);
     MPIDI_PCOLL_report(text);
 }
 
+void MPIDI_PCOLL_promotion_end(void)
+{
+    MPIDI_PCOLL_promotes = false;
+}
+
+static int end(void *extra)
+{
+    MPIDI_PCOLL_promotion_end();
+    return 0;
+}
+
 /* Whether MPICH has a lock for each VCI, as whether a process has threads, may differ between the
- * ranks of a communicator, so only the build decides. */
-bool MPIDI_PCOLL_promotion_open(void)
+ * ranks of a communicator, so only the build decides. A rank whose setting the others cannot see
+ * promotes nothing, as they take it to be off. */
+void MPIDI_PCOLL_promotion_open(void)
 {
+    char text[160];
+    int error;
+
     level = OFF;
-    is_agreed = false;
-    if (MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL &&
-        MPIDI_PCOLL_is_switched_on())
+    if (MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL)
         read_level();
-    if (MPIR_Process.local_size == 1 || !MPIDI_PCOLL_setting_publish((uint16_t)level))
+    if (MPIR_Process.local_size == 1)
         level = OFF;
+    error = MPIDI_PCOLL_setting_publish((uint16_t)level);
+    if (level != OFF && error != 0) {
+        snprintf(text, sizeof(text),
+                 "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: no memory that the ranks of this node share: %s; "
+                 "using off",
+                 strerror(error));
+        MPIDI_PCOLL_report(text);
+        level = OFF;
+    }
     MPIDI_PCOLL_promotes = level != OFF;
-    return MPIDI_PCOLL_promotes;
+    if (MPIDI_PCOLL_promotes)
+        MPIR_Add_finalize(end, NULL, BEFORE_PLANS_END);
 }
 
-static uint16_t setting_of(int local_rank)
+static int setting_of(MPIR_Comm *comm, int rank)
 {
-    uint16_t setting;
+    const int world_rank = MPIDI_PCOLL_world_rank(comm, rank);
 
-    for (unsigned round = 0; !MPIDI_PCOLL_setting_of(local_rank, &setting); round++) {
-        MPID_Progress_test(NULL);
-        MPIDI_PCOLL_wait_round(round);
+    for (int i = 0; i < MPIR_Process.local_size; i++)
+        if (MPIR_Process.node_local_map[i] == world_rank)
+            return MPIDI_PCOLL_setting_of(i);
+    return OFF;
+}
+
+/* The first rank that promotes says why it does not here. */
+bool MPIDI_PCOLL_all_promote(MPIR_Comm *comm)
+{
+    char text[160];
+    bool is_first = true;
+    int other = comm->rank; /* with another setting */
+
+    for (int r = 0; r < comm->local_size; r++) {
+        const int setting = setting_of(comm, r);
+
+        is_first &= setting == OFF || r >= comm->rank;
+        if (setting != level)
+            other = r;
     }
-    return setting;
-}
-
-/* The ranks publish their settings at the end of MPI_Init without waiting for each other, so only a
- * rank that is not there yet is waited for. */
-bool MPIDI_PCOLL_agree_on_promotion(void)
-{
-    int first = MPIR_Process.local_size; /* that promotes: it says why it no longer does */
-    bool differs = false;
-
-    if (is_agreed)
+    if (other == comm->rank)
         return true;
-    for (int i = MPIR_Process.local_size - 1; i >= 0; i--) {
-        const uint16_t setting = setting_of(i);
-
-        differs |= setting != level;
-        if (setting != OFF)
-            first = i;
-    }
-    is_agreed = !differs;
-    MPIDI_PCOLL_promotes = is_agreed;
-    if (differs && first == MPIR_Process.local_rank)
-        MPIDI_PCOLL_report("MPIR_CVAR_COLL_OFFLOAD_PROMOTE: not the same on all ranks of this "
-                           "node; using off");
-    return is_agreed;
+    snprintf(text, sizeof(text),
+             "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: '%s' here, but '%s' on process %d of MPI_COMM_WORLD; "
+             "calls that both make are not promoted",
+             names[level], names[setting_of(comm, other)], MPIDI_PCOLL_world_rank(comm, other));
+    if (is_first)
+        MPIDI_PCOLL_report(text);
+    return false;
 }
 
 bool MPIDI_PCOLL_promotes_inexact(void)
 {
     return level == ALL;
-}
-
-void MPIDI_PCOLL_promotion_end(void)
-{
-    MPIDI_PCOLL_promotes = false;
 }

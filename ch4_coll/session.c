@@ -47,7 +47,6 @@ static int finalize(void *extra)
         MPIDI_PCOLL_job_report();
         MPIDI_PCOLL_settings_keep();
     }
-    MPIDI_PCOLL_promotion_end();
     MPIDI_PCOLL_agent_end();
     MPIDI_PCOLL_requests_destroy(MPIDI_PCOLL_unbind_leaving());
     leave_network();
@@ -124,11 +123,15 @@ fn_fail:
     goto fn_exit;
 }
 
+void MPIDI_PCOLL_publish(void)
+{
+    if (MPIDI_PCOLL_is_switched_on())
+        MPIDI_PCOLL_promotion_open();
+}
+
 int MPIDI_PCOLL_init_completed(void)
 {
-    const bool promotes = MPIDI_PCOLL_promotion_open();
-
-    if (!MPIDI_PCOLL_is_switched_on())
+    if (!MPIDI_PCOLL_is_switched_on() || !MPIDI_PCOLL_cores().crowded)
         return MPI_SUCCESS;
-    return promotes || MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open() : MPI_SUCCESS;
+    return MPIDI_PCOLL_session_open();
 }

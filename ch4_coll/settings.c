@@ -106,7 +106,8 @@ cvars:
         reduce, so that no bit changes when a call gets its plan: no sums or products of
         floating-point numbers; of zeros of both signs, or a number and a NaN, a minimum or
         maximum may be either), all. Set it where a program spends much time in short
-        collectives. If the ranks of a node have different values, none of them promotes.
+        collectives. Communicators whose ranks have different values are left to MPICH, and so are
+        those of a rank that cannot share memory in /dev/shm with the others.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE

@@ -344,9 +344,17 @@ device_list() {
     fi
 }
 
-# version_list: what can be tested on this version of MPICH alone. Since 5.1 a variable can name a broadcast that
-# is no schedule.
+# version_list: what can be tested on this version of MPICH alone. 4.0.2 hangs where MPI_Init follows
+# MPI_Session_init, even without collectives. Since 5.1 a variable can name a broadcast that is no schedule.
 version_list() {
+    local who
+    if [ -n "$PCOLL_MPICH" ]; then
+        echo "crowded 3 arg=-one-core arg=-session-first=all arg=-want=plans env=PCOLL_TEST_SPINS=1"
+        for who in all 1; do
+            echo "promoted 3 arg=-rounds=20 arg=-session-first=$who arg=-rises=coll_offload_promoted_calls" \
+                "env=MPIR_CVAR_COLL_OFFLOAD_PROMOTE=all env=PCOLL_TEST_PROMOTE_AFTER=4"
+        done
+    fi
     [ ! -f "$build/mpich-src/src/mpi/coll/ibcast/ibcast_intra_circ_graph.c" ] ||
         echo "data 3 arg=-max=9000 arg=-starts=2 arg=-only=bcast arg=-algorithm=mpich arg=-want=mpich" \
             "env=MPIR_CVAR_IBCAST_INTRA_ALGORITHM=circ_graph"

@@ -213,30 +213,57 @@ void adversity_limit(const char *text)
         check_fail(__FILE__, __LINE__, "-limit=%s is unknown or impossible", name);
 }
 
-static const char *limit_in_init = NULL;
+static const char *no_cores = NULL;
 
-void adversity_limit_in_init(const char *text)
+void adversity_no_cores(const char *text)
 {
-    limit_in_init = text;
+    no_cores = text;
 }
 
-/* The library finds this before libc's. In MPI_Init, MPICH makes its own memory first, and then,
- * from MPICH 5.0 on, the ranks open that of ch4_coll/node_blocks.c: those that get no limit do so
- * late, since only the first must give it a size. A program may have a shm_open of its own. */
+/* The library finds this before libc's. Here the ranks open the memory of ch4_coll/node_blocks.c
+ * one after the other. A program may have a shm_open of its own. */
 __attribute__((weak)) int shm_open(const char *name, int flags, mode_t mode)
 {
     typedef int open_object(const char *, int, mode_t);
     open_object *real = (open_object *)dlsym(RTLD_NEXT, "shm_open");
-    char limit[32];
+    char how[32];
 
-    if (limit_in_init != NULL && strncmp(name, "/pcoll_cores", strlen("/pcoll_cores")) == 0) {
-        if (is_meant(limit_in_init, limit, sizeof(limit)))
-            adversity_limit(limit_in_init);
-        else
-            usleep(300000);
+    if (no_cores != NULL && strncmp(name, "/pcoll_cores", strlen("/pcoll_cores")) == 0) {
+        usleep(100000 * (useconds_t)strtoul(launcher_rank(), NULL, 10));
+        if (is_meant(no_cores, how, sizeof(how))) {
+            if (strcmp(how, "size") == 0)
+                return real(name, (flags & ~O_ACCMODE) | O_RDONLY, mode);
+            errno = EMFILE;
+            return -1;
+        }
     }
     return real(name, flags, mode);
 }
+
+#if MPI_VERSION >= 4
+static MPI_Session session = MPI_SESSION_NULL;
+
+void adversity_open_session(const char *who)
+{
+    if (meant(who))
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+}
+
+void adversity_close_session(void)
+{
+    if (session != MPI_SESSION_NULL)
+        MPI_Session_finalize(&session);
+}
+#else
+void adversity_open_session(const char *who)
+{
+    (void)who;
+}
+
+void adversity_close_session(void)
+{
+}
+#endif
 
 static void bind_to_first(void)
 {

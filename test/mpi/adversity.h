@@ -17,8 +17,12 @@ void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm
  * "RESOURCE:VALUE@RANK": as ulimit does. NULL: nothing. */
 void adversity_deny(const char *text);
 void adversity_limit(const char *text);
-/* The limit applies where the ranks open the memory in which they publish their cores. */
-void adversity_limit_in_init(const char *text);
+/* "open" or "size", of all ranks, or with "@RANK" of one: the memory in which ranks publish their
+ * cores cannot be opened, or not be given its size. */
+void adversity_no_cores(const char *text);
+/* A session begins before MPI_Init, and ends before MPI_Finalize. */
+void adversity_open_session(const char *who);
+void adversity_close_session(void);
 /* MPI goes on in this process for a second while others are in MPI_Finalize. */
 void adversity_before_finalize(const char *late);
 

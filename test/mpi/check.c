@@ -163,7 +163,7 @@ void check_begin(int argc, char **argv)
     adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
                           check_option("no-memfd"), check_option("own-pid"), check_option("env"));
     adversity_limit(check_option("limit"));
-    adversity_limit_in_init(check_option("limit-in-init"));
+    adversity_no_cores(check_option("no-cores"));
     adversity_deny(check_option("deny"));
     check_progress(); /* a child that was forked there has no alarm yet */
 }
@@ -188,6 +188,7 @@ void check_init(int *argc, char ***argv, int level)
     int provided;
 
     check_begin(*argc, *argv);
+    adversity_open_session(check_option("session-first"));
     MPI_Init_thread(argc, argv, level, &provided);
     check_attach(MPI_COMM_WORLD);
     if (provided < level)
@@ -266,6 +267,7 @@ int check_done(void)
     check_phase("finalize");
     check_sum(MPI_COMM_WORLD);
     adversity_before_finalize(check_option("late"));
+    adversity_close_session();
     MPI_Finalize();
     return check_end();
 }

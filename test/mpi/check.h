@@ -14,7 +14,9 @@
  *                          as ulimit, from the start; the resource is as, data, fsize, nofile or
  *                          nproc; nofile:+N: N descriptors more than are open
  *    -limit-later=...      the same after MPI_Init
- *    -limit-in-init=...    the same inside MPI_Init of MPICH 5, where ranks publish their cores
+ *    -no-cores=open|size[@RANK]
+ *                          the memory in which ranks publish their cores cannot be opened, or not
+ *                          be given its size, in MPI_Init
  *    -deny=CALL[@RANK]     that system call fails with EPERM (seccomp), from the start; adversity.c
  *                          lists the calls
  *    -deny-later=...       the same after MPI_Init
@@ -24,6 +26,8 @@
  *    -own-shm=RANK         that rank cannot see the others' /dev/shm (ignored without root)
  *    -no-mr=all|RANK       libfabric registers no memory any more after MPI_Init
  *    -slow=all|RANK        see late what has arrived over libfabric's `sockets`, after MPI_Init
+ *    -session-first=all|RANK
+ *                          open a session before MPI_Init (if the library has sessions)
  *    -late=all|RANK        call MPI_Finalize a second later than the others
  *    -alloc-mem            user buffers come from MPI_Alloc_mem
  *    -expect[=TEXT]        TEXT must appear on some rank's stderr, which is not shown; repeatable;
