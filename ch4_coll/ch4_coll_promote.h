@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Plans serve ordinary calls: from the end of MPI_Init to MPI_Finalize, if the user wants that. */
+/* Plans serve ordinary calls: from MPI_Init to MPI_Finalize, if the user wants that. */
 extern bool MPIDI_PCOLL_promotes;
 
 /* Of the calls of a communicator. */
@@ -34,7 +34,9 @@ static inline struct MPIDI_PCOLL_tally **MPIDI_PCOLL_tally_slot(const MPIR_Comm 
     return &MPIDI_PCOLL_tallies[(handle ^ handle >> KIND_SHIFT) % MPIDI_PCOLL_TALLIES];
 }
 
-/* As in hook.h. */
+/* Of hook.c; with MPICH's global lock, on a rank that shares its core: an ordinary call begins, so
+ * that passes from here on belong to another wait. Collectives in shared memory complete no
+ * request, which would tell. */
 void MPIDI_PCOLL_hook_new_wait(void);
 
 /* Returns whether a call goes to MPICH at once. */

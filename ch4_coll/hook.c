@@ -12,6 +12,8 @@
 #include "request.h"
 #include "waiting.h"
 
+#include "ch4_coll_promote.h"
+
 #include "offload/yield.h"
 
 #define IDLE_PASSES_WITH_CORE 2000 /* passes of the progress engine before it yields */

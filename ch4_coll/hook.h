@@ -9,9 +9,4 @@
 int MPIDI_PCOLL_hook_open(void);
 void MPIDI_PCOLL_hook_close(void);
 
-/* With MPICH's global lock, on a rank that shares its core: an ordinary call begins, so that passes
- * from here on belong to another wait. Collectives in shared memory complete no request, which
- * would tell. */
-void MPIDI_PCOLL_hook_new_wait(void);
-
 #endif /* HOOK_H_INCLUDED */
