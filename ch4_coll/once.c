@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "lock.h"
 #include "mpir_coll_offload_hooks.h"
+#include "report.h"
 #include "settings.h"
 
 /*
@@ -22,6 +23,8 @@ cvars:
         After how many plans of one collective of a communicator that were freed with at most
         one start MPICH's schedules serve the next requests, as to make a plan takes longer than
         to use it once. A request that is started again makes plans return, within 64 inits.
+        Until then inits get no plan whatever their blocks are, and info keys have no effect,
+        which a message says.
         Plans of blocks of more than 64 KiB do not count, and neither do reductions, whose last
         bits could change. Values: 0 (plans always), or 1 and more.
         Set it to 0 where a program uses many requests once, and then one many times; a
@@ -42,6 +45,20 @@ static void leave_to_mpich(struct MPIDI_PCOLL_call *call)
     call->why = "the last requests were used once each";
 }
 
+/* Another rank's info may lack what this one's says, so none of them can ask for a plan. */
+static void report_ignored_info(const struct MPIDI_PCOLL_call *call)
+{
+    char text[160];
+
+    if (!call->info || call->comm->rank > 0 || !MPIDI_PCOLL_has_wishes(call))
+        return;
+    snprintf(text, sizeof(text),
+             "%s: info keys coll_offload_... have no effect, as the last requests were used once "
+             "each (MPIR_CVAR_COLL_OFFLOAD_USED_ONCE)",
+             pcoll_coll_name(call->signature.coll));
+    MPIDI_PCOLL_report(text);
+}
+
 bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call)
 {
     int *unasked = &state->once[call->signature.coll].unasked;
@@ -50,6 +67,7 @@ bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_c
         return false;
     --*unasked;
     leave_to_mpich(call);
+    report_ignored_info(call);
     return true;
 }
 

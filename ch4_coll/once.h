@@ -6,9 +6,10 @@
  * bits in mid-run) a communicator counts the plans that were freed with at most one start since a
  * request was last started again. Each rank frees and starts when it likes, so the ranks compare
  * their counts in the first round of an init's agreement. Once all have counted enough, MPICH
- * serves this init, and the next MPIDI_PCOLL_UNASKED ones without any agreement: all ranks make the
- * same inits in the same order. Then they compare again. A request that MPICH serves is watched:
- * when it is started again, it resets the count, so that the next comparison leads to a plan. */
+ * serves this init, and the next MPIDI_PCOLL_UNASKED ones without any agreement, whatever their
+ * blocks and info keys: all ranks make the same inits in the same order, but each knows only its
+ * own arguments. Then they compare again. A request that MPICH serves is watched: when it is
+ * started again, it resets the count, so that the next comparison leads to a plan. */
 
 #ifndef ONCE_H_INCLUDED
 #define ONCE_H_INCLUDED

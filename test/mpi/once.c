@@ -3,7 +3,8 @@
  * right all the time.
  *
  *   -times=N   N cycles of each collective, in which no memory and no descriptor is lost
- *   -plans     only plans ought to serve them */
+ *   -plans     only plans ought to serve them
+ *   -info      those that ought to be MPICH's without any agreement have info keys */
 
 #include "trial.h"
 #include "usage.h"
@@ -36,6 +37,7 @@ static void rule_learns(int starts, int is_mpich)
 
 static MPI_Comm comm;
 static struct edges edges;
+static MPI_Info info = MPI_INFO_NULL;
 
 /* Returns whether MPICH serves it. */
 static int begin(struct trial *t, enum trial_kind kind, int cycle)
@@ -44,7 +46,8 @@ static int begin(struct trial *t, enum trial_kind kind, int cycle)
     const long long before = check_pvar("coll_offload_fallbacks");
     int is_mpich;
 
-    trial_init_on(t, kind, bytes, cycle % check.size, (uint64_t)cycle, comm, &edges, MPI_INFO_NULL);
+    trial_init_on(t, kind, bytes, cycle % check.size, (uint64_t)cycle, comm, &edges,
+                  rule.unasked > 0 ? info : MPI_INFO_NULL);
     is_mpich = check_pvar("coll_offload_fallbacks") > before;
     if (is_mpich != rule_says_mpich())
         check_fail(__FILE__, __LINE__, "cycle %d of %s: %s serves it", cycle, trial_name(kind),
@@ -141,11 +144,17 @@ int main(int argc, char **argv)
 {
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     times = check_number("times", 0);
+    if (check_option("info")) {
+        MPI(MPI_Info_create(&info));
+        MPI(MPI_Info_set(info, "coll_offload_algorithm", "bruck"));
+    }
     if (times > 0) {
         with_each_kind(many, "many times");
     } else {
         with_each_kind(one_by_one, "one by one");
         with_each_kind(in_flight, "several in flight");
     }
+    if (info != MPI_INFO_NULL)
+        MPI(MPI_Info_free(&info));
     return check_done();
 }
