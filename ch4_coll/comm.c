@@ -84,6 +84,26 @@ bool MPIDI_PCOLL_is_on_one_node(const MPIR_Comm *comm)
     return is_served(comm) && have_one_node(comm);
 }
 
+int MPIDI_PCOLL_count_nodes(const MPIR_Comm *comm)
+{
+    int last = 0, count = 0;
+    bool *seen;
+
+    for (int i = 0; i < comm->remote_size; i++)
+        last = MPL_MAX(last, node_of(comm, i));
+    seen = MPL_calloc((size_t)last + 1, sizeof(*seen), MPL_MEM_COLL);
+    for (int i = 0; seen && i < comm->remote_size; i++) {
+        const int node = node_of(comm, i);
+
+        if (node < 0 || seen[node])
+            continue;
+        seen[node] = true;
+        count++;
+    }
+    MPL_free(seen);
+    return MPL_MAX(count, 1);
+}
+
 /* A rank bound to cores near the network devices is a better leader of its node: the number of
  * devices that are not near. */
 static int distance_from_network(void)

@@ -16,6 +16,10 @@ void MPIDI_PCOLL_comm_free_keyval(void);
  * are known, and are one node. */
 bool MPIDI_PCOLL_is_on_one_node(const MPIR_Comm *comm);
 
+/* How many nodes its processes are on (of an intercommunicator, the remote ones), as far as that is
+ * known; 1 at least. */
+int MPIDI_PCOLL_count_nodes(const MPIR_Comm *comm);
+
 /* ---- for what is kept as an attribute of a communicator ---- */
 
 /* Attach `value`, with a keyval of our own, which is made if it is MPI_KEYVAL_INVALID. Returns an

@@ -156,9 +156,12 @@ static bool make_plan(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
 
 static void report_declined(const struct MPIDI_PCOLL_call *call)
 {
-    if (call->why && call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
-        fprintf(stderr, "[%d] pcoll: %s goes to MPICH's path: %s\n", MPIR_Process.rank,
-                pcoll_coll_name(call->signature.coll), call->why);
+    MPIDI_PCOLL_job_add_declined(call);
+    if ((call->why || !call->is_promoted) && call->comm->rank == 0 &&
+        MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
+        fprintf(stderr, "[%d] pcoll: %s%s goes to MPICH's path%s%s\n", MPIR_Process.rank,
+                call->is_promoted ? "promoted " : "", pcoll_coll_name(call->signature.coll),
+                call->why ? ": " : "", call->why ? call->why : "");
 }
 
 static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
@@ -166,11 +169,8 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
 {
     struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
     struct pcoll_choice *choice = &proposal.choice;
-    int mpi_errno;
+    int mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
 
-    call->signature.topology = state->topology;
-    call->signature.levels = state->levels;
-    mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
     if (proposal.nrivals > 0 && !choice->algorithm && call->comm->rank == 0)
         MPIDI_PCOLL_correct(state->known, choice); /* the next init of the shape races */
     if (mpi_errno == MPI_SUCCESS && choice->algorithm && proposal.nrivals > 0)
@@ -181,7 +181,6 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
         MPIDI_PCOLL_drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);
         MPIDI_PCOLL_local_free(call->local);
-        report_declined(call);
     }
     return mpi_errno;
 }
@@ -189,14 +188,24 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
 /* The communicator's state; NULL if the backend does not serve it. Without a free slot for the
  * progress hook it serves no communicator; that is the same on all ranks, as they run the same
  * build. */
-static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
+static int find_state(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm **state_p)
 {
+    int mpi_errno = MPI_SUCCESS;
+
+    *state_p = NULL;
     if (MPIDI_PCOLL_is_child())
         return MPIDI_PCOLL_refuse_child();
     if (MPIDI_PCOLL_session_open() == MPI_SUCCESS)
-        return MPIDI_PCOLL_comm_get(comm, state_p);
-    MPIDI_PCOLL_report("no progress hook is free; persistent collectives go to MPICH's path");
-    return MPI_SUCCESS;
+        mpi_errno = MPIDI_PCOLL_comm_get(call->comm, state_p);
+    else
+        MPIDI_PCOLL_report("no progress hook is free; persistent collectives go to MPICH's path");
+    if (*state_p) {
+        call->signature.topology = (*state_p)->topology;
+        call->signature.levels = (*state_p)->levels;
+    } else {
+        call->why = "no medium serves the communicator";
+    }
+    return mpi_errno;
 }
 
 static int plan_with_data(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
@@ -216,14 +225,14 @@ static int plan_with_data(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
 int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
-    struct MPIDI_PCOLL_comm *state = NULL;
-    int mpi_errno = find_state(call->comm, &state);
+    struct MPIDI_PCOLL_comm *state;
+    int mpi_errno = find_state(call, &state);
 
     *made_p = false;
     if (mpi_errno == MPI_SUCCESS && state)
         mpi_errno = plan_with_data(call, describe, state, plan, made_p);
     if (mpi_errno == MPI_SUCCESS && !*made_p)
-        MPIDI_PCOLL_job_add_declined(call);
+        report_declined(call);
     return mpi_errno;
 }
 
@@ -244,16 +253,16 @@ static int plan_with_request(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_comm *state = NULL;
+    struct MPIDI_PCOLL_comm *state;
     int mpi_errno;
 
     *request = NULL;
     MPIDI_PCOLL_lock();
-    mpi_errno = find_state(call->comm, &state);
+    mpi_errno = find_state(call, &state);
     if (mpi_errno == MPI_SUCCESS && state && !MPIDI_PCOLL_is_unasked(state, call))
         mpi_errno = plan_with_request(call, describe, state, request);
     if (mpi_errno == MPI_SUCCESS && !*request)
-        MPIDI_PCOLL_job_add_declined(call);
+        report_declined(call);
     MPIDI_PCOLL_unlock();
     return mpi_errno;
 }

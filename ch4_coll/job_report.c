@@ -115,7 +115,8 @@ static void key_of(const struct MPIDI_PCOLL_call *call, struct key *key)
     memset(key, 0, sizeof(*key));
     key->coll = signature->coll;
     key->nranks = signature->nranks;
-    key->nnodes = signature->topology ? signature->topology->nnodes : 1;
+    key->nnodes =
+        signature->topology ? signature->topology->nnodes : MPIDI_PCOLL_count_nodes(call->comm);
     key->bytes = signature->bytes;
     key->leads = call->comm->rank == 0;
     key->is_promoted = call->is_promoted;
