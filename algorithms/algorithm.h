@@ -77,6 +77,7 @@ struct pcoll_algorithm {
     unsigned whole_paths; /* those of `paths` that ignore the segment, although others use it */
     enum pcoll_slot_use uses_slots;
     bool must_commute; /* it permutes operands: without signature.commutes the call does not suit */
+    bool must_map;     /* its plans have PCOLL_NEED_MAPPED, unless the call is trivial */
 };
 
 static inline bool pcoll_has_segments(const struct pcoll_algorithm *algorithm, enum pcoll_path path)
@@ -166,6 +167,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
     ALGORITHM(allreduce_sliced)                                                                    \
+    ALGORITHM(allreduce_sliced_get)                                                                \
     ALGORITHM(allreduce_halving)                                                                   \
     ALGORITHM(allreduce_ring)                                                                      \
     ALGORITHM(allreduce_two_tree)                                                                  \
@@ -176,9 +178,12 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(reduce_chain)                                                                        \
     ALGORITHM(reduce_two_tree)                                                                     \
     ALGORITHM(reduce_sliced)                                                                       \
+    ALGORITHM(reduce_sliced_get)                                                                   \
     ALGORITHM(reduce_multi_leader_sliced)                                                          \
     ALGORITHM(reduce_scatter_block_direct)                                                         \
+    ALGORITHM(reduce_scatter_block_direct_get)                                                     \
     ALGORITHM(reduce_scatter_direct)                                                               \
+    ALGORITHM(reduce_scatter_direct_get)                                                           \
     ALGORITHM(scan_direct)                                                                         \
     ALGORITHM(scan_doubling)                                                                       \
     ALGORITHM(scan_columns)                                                                        \

@@ -56,6 +56,8 @@ pcoll_sources += \
     %D%/allreduce/butterfly.c \
     %D%/shape/halving.h %D%/shape/halving.c \
     %D%/allreduce/halving.c \
+    %D%/shape/sliced_get.h %D%/shape/sliced_get.c \
+    %D%/allreduce/sliced_get.c %D%/reduce/sliced_get.c %D%/reduce_scatter/direct_get.c \
     %D%/allreduce/ring.c \
     %D%/allreduce/two_tree.c \
     %D%/shape/slices.h %D%/shape/slices.c \

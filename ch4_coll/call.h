@@ -37,6 +37,7 @@ struct MPIDI_PCOLL_call {
                         * buffers */
     bool is_wanted;    /* once the ranks have agreed: a rank wants a plan (once.h) */
     bool is_once;      /* MPICH serves the call, since no rank does */
+    bool is_unmapped;  /* a rank could not map operands of others: no plan may need that */
     bool eligible;   /* as far as this rank can tell, or once the ranks have agreed, on all ranks */
     const char *why; /* why not; NULL: nobody needs to be told */
 };

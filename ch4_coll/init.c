@@ -164,6 +164,22 @@ static void report_declined(const struct MPIDI_PCOLL_call *call)
                 call->why ? ": " : "", call->why ? call->why : "");
 }
 
+/* As plan_on, once a plan could not be bound because a rank has not mapped operands of others: rank
+ * 0 proposes one that does not need that. */
+static int plan_unmapped(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                         struct MPIDI_PCOLL_plan *plan, bool *made_p)
+{
+    struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
+    int mpi_errno;
+
+    call->is_unmapped = true;
+    call->is_scattered = false;
+    mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
+    if (mpi_errno == MPI_SUCCESS && proposal.choice.algorithm)
+        *made_p = make_plan(call, state, &proposal.choice, plan);
+    return mpi_errno;
+}
+
 static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                    struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
@@ -177,6 +193,8 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
         mpi_errno = MPIDI_PCOLL_race(call, state, proposal.rivals, proposal.nrivals, choice);
     if (mpi_errno == MPI_SUCCESS && choice->algorithm)
         *made_p = make_plan(call, state, choice, plan);
+    if (mpi_errno == MPI_SUCCESS && !*made_p && choice->algorithm && choice->algorithm->must_map)
+        mpi_errno = plan_unmapped(call, state, plan, made_p);
     if (!*made_p) {
         MPIDI_PCOLL_drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);

@@ -10,6 +10,7 @@
 #include "report.h"
 #include "wisdom.h"
 
+#include "offload/memory/heap.h"
 #include "offload/node/sharing.h"
 
 /*
@@ -442,6 +443,13 @@ bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call)
            hint.radix > 0 || hint.segment > 0 || wants_race(call->info, out);
 }
 
+/* Rank 0's operands are, and so, it expects, are those of the other ranks. */
+static bool is_in_heap(const struct MPIDI_PCOLL_call *call)
+{
+    return call->op && !call->in.is_packed &&
+           pcoll_heap_find(call->in.user, (uint64_t)call->in.bytes).fd != PCOLL_NONE;
+}
+
 static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
                    struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
@@ -455,6 +463,10 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
     struct pcoll_caps caps = caps_of(state, call->is_promoted);
 
     caps.mapped = is_mapped;
+    if (state->medium->traits & PCOLL_LOADS && is_in_heap(call))
+        caps.provides |= PCOLL_NEED_MAPPED;
+    if (call->is_unmapped)
+        caps.provides &= ~(unsigned)PCOLL_NEED_MAPPED;
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0) {
         proposal->refusals = MPIDI_PCOLL_MPICH_IS_ASKED;
         return;

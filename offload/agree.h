@@ -51,7 +51,8 @@ enum pcoll_round {
                           * size follows from EDGES; the swap is after this round, or after PAIRS */
     PCOLL_ROUND_PAIRS,   /* if edges share messages: a summary of what the ranks of each node have
                           * told each other about theirs */
-    PCOLL_ROUND_CALL,    /* can all take part, with equal arguments; rank 0's choice */
+    PCOLL_ROUND_CALL,    /* can all take part, with equal arguments; rank 0's choice. Once more if
+                          * BOUND finds that operands are not mapped */
 
     /* -- if candidates run before one is chosen: ch4_coll/race.c, race.c -- */
 
@@ -65,7 +66,8 @@ enum pcoll_round {
     PCOLL_ROUND_READY, /* has every rank memory for its cards to its neighbors, or for the outlines
                         * of all ranks, whose size follows from PLAN, and has registered its
                         * buffers; then they are swapped */
-    PCOLL_ROUND_BOUND, /* is every rank connected; no rank signals before this */
+    PCOLL_ROUND_BOUND, /* is every rank connected, and has it mapped all operands that it reads
+                        * where they lie; no rank signals before this */
 
     /* -- after TABLE, GROUP, BELL and PLAN, in each node: memory/arena.c -- */
 

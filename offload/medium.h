@@ -69,9 +69,11 @@ enum pcoll_medium_trait {
     PCOLL_RUNS_BY_ITSELF = 1 << 1, /* the network runs plans without calls by any rank; few
                                     * networks can */
     PCOLL_PACKS = 1 << 2,          /* moves data from and to user memory with a layout */
-    PCOLL_LENDS = 1 << 3           /* another thread of the process may call start, progress,
+    PCOLL_LENDS = 1 << 3,          /* another thread of the process may call start, progress,
                                     * spin and position of a plan, one at a time; if the medium
                                     * spans nodes, one at a time of all functions (agent/) */
+    PCOLL_LOADS = 1 << 4 /* provides PCOLL_NEED_MAPPED also where its groups do not say so,
+                          * if the memory is in the heaps of all ranks (memory/heap.h) */
 };
 
 struct pcoll_medium {
@@ -119,7 +121,8 @@ struct pcoll_medium {
     const struct pcoll_machine *(*group_machine)(const struct pcoll_group *group);
 
     /* Collective. `plan` must outlive *bound_p. A rank that could not generate its plan passes
-     * NULL, and all ranks get an error. The results agree. */
+     * NULL, and all ranks get an error. The results agree. PCOLL_UNSUPPORTED: a rank has not mapped
+     * all operands of a plan that needs that. */
     enum pcoll_result (*bind)(struct pcoll_group *group, const struct pcoll_plan *plan,
                               const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
     void (*unbind)(struct pcoll_bound *bound); /* local; the plan must not be active */

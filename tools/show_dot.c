@@ -31,12 +31,16 @@ static void print_move(const struct pcoll_entry *entry, FILE *out)
 
 static void print_reduce(const struct pcoll_plan *plan, const struct pcoll_entry *entry, FILE *out)
 {
-    const struct pcoll_place *operands = plan->operands + entry->first_operand;
-
     fprintf(out, " %" PRIu64 " B of\\n", entry->bytes);
-    for (int i = 0; i < entry->noperands; i++)
-        fprintf(out, "%s%s+%" PRIu64, i ? ", " : "", pcoll_buffer_name(operands[i].buffer),
-                operands[i].offset);
+    for (int i = 0; i < entry->noperands; i++) {
+        const struct pcoll_operand *operand = &plan->operands[entry->first_operand + i];
+
+        fputs(i ? ", " : "", out);
+        if (operand->rank != plan->rank)
+            fprintf(out, "%d:", operand->rank);
+        fprintf(out, "%s+%" PRIu64, pcoll_buffer_name(operand->place.buffer),
+                operand->place.offset);
+    }
     fprintf(out, "\\nto %s+%" PRIu64, pcoll_buffer_name(entry->local.buffer), entry->local.offset);
 }
 

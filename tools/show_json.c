@@ -22,12 +22,16 @@ static void print_place(const char *name, struct pcoll_place place, FILE *out)
 static void print_operands(const struct pcoll_plan *plan, const struct pcoll_entry *entry,
                            FILE *out)
 {
-    const struct pcoll_place *operands = plan->operands + entry->first_operand;
-
     fputs(", \"operands\": [", out);
-    for (int i = 0; i < entry->noperands; i++)
-        fprintf(out, "%s[\"%s\", %" PRIu64 "]", i ? ", " : "",
-                pcoll_buffer_name(operands[i].buffer), operands[i].offset);
+    for (int i = 0; i < entry->noperands; i++) {
+        const struct pcoll_operand *operand = &plan->operands[entry->first_operand + i];
+
+        fprintf(out, "%s[\"%s\", %" PRIu64, i ? ", " : "", pcoll_buffer_name(operand->place.buffer),
+                operand->place.offset);
+        if (operand->rank != plan->rank)
+            fprintf(out, ", %d", operand->rank);
+        fputc(']', out);
+    }
     fputc(']', out);
 }
 

@@ -141,6 +141,8 @@ static void report_unsuitable(const struct pcoll_search *search, const struct pc
         reason = "needs access to the user buffers of other ranks, which is unavailable here";
     else if (search->refusals & PCOLL_REFUSAL_TOO_MUCH_TEMP)
         reason = "needs too large a communication buffer";
+    else if (search->refusals & PCOLL_REFUSAL_NOT_MAPPED)
+        reason = "needs user buffers of all ranks in memory of MPI_Alloc_mem, or XPMEM";
     else if (search->refusals & PCOLL_REFUSAL_MUST_COMMUTE)
         reason = "needs an operator that commutes";
     say(report, hint->algorithm_origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);

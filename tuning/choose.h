@@ -84,7 +84,8 @@ enum pcoll_refusal {
     PCOLL_REFUSAL_TOO_MUCH_TEMP = 1 << 1,
     PCOLL_REFUSAL_NO_COST = 1 << 2, /* the row does not suit the call */
     PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3,
-    PCOLL_REFUSAL_LONG_RING = 1 << 4
+    PCOLL_REFUSAL_LONG_RING = 1 << 4,
+    PCOLL_REFUSAL_NOT_MAPPED = 1 << 5
 };
 
 struct pcoll_choice {

@@ -83,6 +83,9 @@ static unsigned refusal_but_temp(const struct pcoll_algorithm *algorithm,
 
     if (algorithm->must_commute && !signature->commutes)
         return PCOLL_REFUSAL_MUST_COMMUTE;
+    if (algorithm->must_map && !(caps->provides & PCOLL_NEED_MAPPED) &&
+        !pcoll_is_trivial(signature))
+        return PCOLL_REFUSAL_NOT_MAPPED;
     return refusal ? refusal : refusal_of_ring(caps, params->slots);
 }
 

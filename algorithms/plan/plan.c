@@ -151,7 +151,7 @@ enum { FIRST_OPERANDS = 64 };
 bool pcoll_plan_grow_operands(struct pcoll_plan *plan)
 {
     const int room = next_capacity(plan->operand_room, FIRST_OPERANDS);
-    struct pcoll_place *operands = NULL;
+    struct pcoll_operand *operands = NULL;
 
     if (room > 0)
         operands = realloc(plan->operands, (size_t)room * sizeof(*operands));
@@ -214,7 +214,18 @@ static unsigned entry_needs(const struct pcoll_entry *entry)
     return needs;
 }
 
-/* What each entry adds to the plan: a neighbor, needs. */
+static void gather_operand(struct pcoll_plan *plan, const struct pcoll_operand *operand, int *last)
+{
+    if (operand->rank == plan->rank)
+        return;
+    plan->needs |= PCOLL_NEED_MAPPED;
+    if (operand->place.buffer <= PCOLL_RECV)
+        plan->needs |= PCOLL_NEED_USER_RMA;
+    if (!was_just_named(plan, operand->rank, last))
+        pcoll_plan_neighbor(plan, operand->rank);
+}
+
+/* What each entry adds to the plan: a neighbor, needs; and each operand. */
 static void gather(struct pcoll_plan *plan)
 {
     int last = 0;
@@ -226,6 +237,8 @@ static void gather(struct pcoll_plan *plan)
         if (entry->peer != PCOLL_NONE && !was_just_named(plan, entry->peer, &last))
             pcoll_plan_neighbor(plan, entry->peer);
     }
+    for (int i = 0; i < plan->noperands; i++)
+        gather_operand(plan, &plan->operands[i], &last);
 }
 
 static void sort_neighbors(struct pcoll_plan *plan)

@@ -75,10 +75,16 @@ struct pcoll_place {
     uint64_t offset; /* in bytes */
 };
 
+/* Of a REDUCE: memory of `rank`, this one or another, which is then read where it lies. */
+struct pcoll_operand {
+    struct pcoll_place place;
+    int rank;
+};
+
 /* A REDUCE sets `local` to o_0 * o_1 * ... * o_(n-1), where * is the operator of the collective and
- * o_i are its n >= 2 operands, each of `bytes` bytes, a multiple of the signature's unit, in memory
- * of this rank. It evaluates them from the right, o_0 * (o_1 * (... * o_(n-1))), so equal operands
- * give equal bits. An operand is distinct from `local` or is `local`. A REDUCE signals no peer. */
+ * o_i are its n >= 2 operands, each of `bytes` bytes, a multiple of the signature's unit. It
+ * evaluates them from the right, o_0 * (o_1 * (... * o_(n-1))), so equal operands give equal bits.
+ * An operand is distinct from `local` or is `local`. A REDUCE signals no peer. */
 struct pcoll_entry {
     enum pcoll_op op;
     int trigger;        /* my counter, or PCOLL_NONE: fires at start */
@@ -100,8 +106,9 @@ enum pcoll_need {
     PCOLL_NEED_WEIGHTS = 1 << 0, /* adds values other than 1 to a peer's counter */
     PCOLL_NEED_GET = 1 << 1,
     PCOLL_NEED_USER_RMA = 1 << 2, /* accesses SEND or RECV of a peer */
-    PCOLL_NEED_ORDER = 1 << 3     /* the effects of a rank on one peer, on one rail, occur in the
+    PCOLL_NEED_ORDER = 1 << 3,    /* the effects of a rank on one peer, on one rail, occur in the
                                    * order fired */
+    PCOLL_NEED_MAPPED = 1 << 4    /* reduces operands of a peer, whose memory must be mapped */
 };
 
 /* Rails. A medium with n endpoints sends the entries of rail r through endpoint r mod n, so a plan
@@ -125,7 +132,7 @@ struct pcoll_plan {
     int nentries;
     struct pcoll_entry *entries;
     int noperands;
-    struct pcoll_place *operands; /* [noperands]: those of one REDUCE are adjacent, in order */
+    struct pcoll_operand *operands; /* [noperands]: those of one REDUCE are adjacent, in order */
     int nneighbors;
     int *neighbors; /* ascending: ranks that touch my memory or counters, or whose I touch */
     uint64_t temp_bytes;
@@ -171,8 +178,11 @@ void pcoll_plan_open(struct pcoll_plan *plan, int phase);
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
 bool pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; false: out of memory */
 
-/* Append an operand to those of the plan, for the next entry of pcoll_entry_reduce. */
+/* Append an operand, in memory of this rank or of `rank`, to those of the plan, for the next entry
+ * of pcoll_entry_reduce. */
 static inline void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place);
+static inline void pcoll_plan_operand_of(struct pcoll_plan *plan, int rank,
+                                         struct pcoll_place place);
 bool pcoll_plan_grow_operands(struct pcoll_plan *plan); /* as pcoll_plan_grow */
 
 /* Declare that `rank` touches this rank. Ranks that entries of this plan touch need no
@@ -316,10 +326,21 @@ static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry en
     pcoll_place_set(&to->remote, entry.remote);
 }
 
+static inline void pcoll_plan_operand_of(struct pcoll_plan *plan, int rank,
+                                         struct pcoll_place place)
+{
+    struct pcoll_operand *to;
+
+    if (plan->noperands == plan->operand_room && !pcoll_plan_grow_operands(plan))
+        return;
+    to = &plan->operands[plan->noperands++];
+    pcoll_place_set(&to->place, place);
+    to->rank = rank;
+}
+
 static inline void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place)
 {
-    if (plan->noperands < plan->operand_room || pcoll_plan_grow_operands(plan))
-        pcoll_place_set(&plan->operands[plan->noperands++], place);
+    pcoll_plan_operand_of(plan, plan->rank, place);
 }
 
 /* The same, but an entry that continues the last one of the phase at both ends, and is otherwise

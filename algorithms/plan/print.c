@@ -19,7 +19,7 @@ const char *pcoll_buffer_name(enum pcoll_buffer buffer)
 
 const char *pcoll_need_name(enum pcoll_need need)
 {
-    static const char *const names[] = {"weights", "get", "user-rma", "order"};
+    static const char *const names[] = {"weights", "get", "user-rma", "order", "mapped"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if ((unsigned)need == 1u << i)
@@ -52,8 +52,12 @@ static void print_move(FILE *out, const struct pcoll_entry *entry)
 static void print_reduce(FILE *out, const struct pcoll_plan *plan, const struct pcoll_entry *entry)
 {
     fprintf(out, " %" PRIu64 " B of", entry->bytes);
-    for (int i = 0; i < entry->noperands; i++)
-        print_place(out, i ? ", " : " ", PCOLL_NONE, plan->operands[entry->first_operand + i]);
+    for (int i = 0; i < entry->noperands; i++) {
+        const struct pcoll_operand *operand = &plan->operands[entry->first_operand + i];
+
+        print_place(out, i ? ", " : " ", operand->rank == plan->rank ? PCOLL_NONE : operand->rank,
+                    operand->place);
+    }
     print_place(out, " to ", PCOLL_NONE, entry->local);
 }
 

@@ -76,9 +76,12 @@ static unsigned own_use(const struct pcoll_plan *plan, const struct pcoll_entry 
         use |= writes_local ? PCOLL_OWN_WRITES : PCOLL_OWN_READS;
     if (entry->op == PCOLL_OP_COPY && names(plan, entry->remote, entry->bytes, range))
         use |= PCOLL_OWN_WRITES;
-    for (int k = 0; k < entry->noperands; k++)
-        if (names(plan, plan->operands[entry->first_operand + k], entry->bytes, range))
+    for (int k = 0; k < entry->noperands; k++) {
+        const struct pcoll_operand *operand = &plan->operands[entry->first_operand + k];
+
+        if (operand->rank == plan->rank && names(plan, operand->place, entry->bytes, range))
             use |= PCOLL_OWN_READS;
+    }
     return use;
 }
 

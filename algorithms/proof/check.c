@@ -53,20 +53,24 @@ static enum pcoll_result check_move(const struct pcoll_check *check, int rank, i
     return check_place(check, rank, phase, i, remote_owner, entry->remote, get ? "from" : "to");
 }
 
-/* Operands are whole units of this rank's memory; each is the target or does not overlap it. */
+/* Operands are whole units of some rank's memory; each is the target or does not overlap it. */
 static enum pcoll_result check_operand(const struct pcoll_check *check, int rank, int phase, int i,
-                                       struct pcoll_place place)
+                                       const struct pcoll_operand *operand)
 {
-    const struct pcoll_plan *plan = check->plans[rank];
-    const struct pcoll_entry *entry = &plan->entries[i];
-    const struct pcoll_place own = pcoll_check_place(check, rank, place);
+    const struct pcoll_entry *entry = &check->plans[rank]->entries[i];
     const struct pcoll_place to = pcoll_check_place(check, rank, entry->local);
-    enum pcoll_result result = check_place(check, rank, phase, i, rank, place, "from");
+    struct pcoll_place from;
+    enum pcoll_result result;
 
+    if (operand->rank < 0 || operand->rank >= check->nranks)
+        return pcoll_check_fail(check, rank, phase, i, "reduces memory of unknown rank %d",
+                                operand->rank);
+    result = check_place(check, rank, phase, i, operand->rank, operand->place, "from");
     if (result != PCOLL_OK)
         return result;
-    if (own.buffer == to.buffer && own.offset != to.offset &&
-        own.offset < to.offset + entry->bytes && to.offset < own.offset + entry->bytes)
+    from = pcoll_check_place(check, operand->rank, operand->place);
+    if (operand->rank == rank && from.buffer == to.buffer && from.offset != to.offset &&
+        from.offset < to.offset + entry->bytes && to.offset < from.offset + entry->bytes)
         return pcoll_check_fail(check, rank, phase, i, "reduces into some bytes of an operand");
     return PCOLL_OK;
 }
@@ -90,7 +94,7 @@ static enum pcoll_result check_reduce(const struct pcoll_check *check, int rank,
                                 (unsigned long long)unit);
     result = check_place(check, rank, phase, i, rank, entry->local, "to");
     for (int k = 0; k < entry->noperands && result == PCOLL_OK; k++)
-        result = check_operand(check, rank, phase, i, plan->operands[entry->first_operand + k]);
+        result = check_operand(check, rank, phase, i, &plan->operands[entry->first_operand + k]);
     return result;
 }
 
@@ -213,6 +217,10 @@ static enum pcoll_result check_neighbors(const struct pcoll_check *check, int ra
         if (plan->entries[i].peer != PCOLL_NONE && !has_neighbor(plan, plan->entries[i].peer))
             return pcoll_check_fail(check, rank, PCOLL_NONE, i, "reaches %d, no neighbor",
                                     plan->entries[i].peer);
+    for (int i = 0; i < plan->noperands; i++)
+        if (plan->operands[i].rank != rank && !has_neighbor(plan, plan->operands[i].rank))
+            return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
+                                    "has an operand of %d, no neighbor", plan->operands[i].rank);
     return PCOLL_OK;
 }
 

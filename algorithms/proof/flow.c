@@ -46,8 +46,12 @@ static void add_accesses(struct pcoll_flow *flow, int rank, int phase, int i)
         access.owner = entry->peer;
     if (entry->op != PCOLL_OP_REDUCE)
         add_access(flow, access, entry->remote);
-    for (int k = 0; k < entry->noperands; k++)
-        add_access(flow, access, plan->operands[entry->first_operand + k]);
+    for (int k = 0; k < entry->noperands; k++) {
+        const struct pcoll_operand *operand = &plan->operands[entry->first_operand + k];
+
+        access.owner = operand->rank;
+        add_access(flow, access, operand->place);
+    }
 }
 
 static int compare(const void *left, const void *right)
@@ -180,7 +184,7 @@ static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct
     return PCOLL_OK;
 }
 
-/* A REDUCE may write where it has read. */
+/* A REDUCE may write where it has read, in memory of its rank. */
 static bool is_own_operand(const struct pcoll_flow *flow, const struct pcoll_access *a,
                            const struct pcoll_access *b)
 {

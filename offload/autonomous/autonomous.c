@@ -74,8 +74,11 @@ static enum pcoll_result get_buffers(struct pcoll_autonomous_memory *m,
                                                                                : PCOLL_ERR_NOMEM;
 }
 
-static char *address_of(const void *memory, struct pcoll_place place)
+/* All operands are this rank's own. */
+static char *address_of(const void *memory, int rank, struct pcoll_place place, uint64_t bytes)
 {
+    (void)rank;
+    (void)bytes;
     return pcoll_autonomous_at(memory, place);
 }
 

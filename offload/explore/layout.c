@@ -18,14 +18,19 @@ static bool is_counter(const struct pcoll_plan *plan, int counter)
     return counter == PCOLL_NONE || (counter >= 0 && counter < plan->ncounters);
 }
 
-static bool operands_are_valid(const struct pcoll_plan *plan, const struct pcoll_entry *entry)
+static bool operands_are_valid(struct pcoll_plan *const *plans, int nranks,
+                               const struct pcoll_plan *plan, const struct pcoll_entry *entry)
 {
     if (entry->noperands < 1 || entry->first_operand < 0 ||
         entry->noperands > plan->noperands - entry->first_operand)
         return false;
-    for (int i = 0; i < entry->noperands; i++)
-        if (!inside(plan, plan->operands[entry->first_operand + i], entry->bytes))
+    for (int i = 0; i < entry->noperands; i++) {
+        const struct pcoll_operand *operand = &plan->operands[entry->first_operand + i];
+
+        if (operand->rank < 0 || operand->rank >= nranks ||
+            !inside(plans[operand->rank], operand->place, entry->bytes))
             return false;
+    }
     return inside(plan, entry->local, entry->bytes);
 }
 
@@ -47,7 +52,7 @@ static bool entry_is_valid(struct pcoll_plan *const *plans, int nranks, int rank
     if (!pcoll_explore_moves(entry))
         return true;
     if (entry->op == PCOLL_OP_REDUCE)
-        return operands_are_valid(mine, entry);
+        return operands_are_valid(plans, nranks, mine, entry);
     return inside(mine, entry->local, entry->bytes) &&
            inside(remote ? plans[entry->peer] : mine, entry->remote, entry->bytes);
 }

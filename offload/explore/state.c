@@ -47,38 +47,38 @@ int pcoll_explore_naccesses(const struct pcoll_explore *explore, struct explore_
     return entry->op == PCOLL_OP_REDUCE && event.kind == EXPLORE_READ ? entry->noperands : 1;
 }
 
-/* The i-th place that the event touches. */
-static struct pcoll_place place_of(const struct pcoll_explore *explore, struct explore_event event,
-                                   int i)
-{
-    const struct explore_task *task = &explore->task[event.index];
-    const struct pcoll_entry *entry = task->entry;
-    const bool is_read = event.kind == EXPLORE_READ;
-
-    if (entry->op == PCOLL_OP_REDUCE)
-        return is_read ? explore->rank[task->rank].plan->operands[entry->first_operand + i]
-                       : entry->local;
-    return is_read == (entry->op != PCOLL_OP_GET) ? entry->local : entry->remote;
-}
-
 static bool is_at_peer(const struct pcoll_entry *entry, enum explore_kind kind)
 {
     return pcoll_entry_is_remote(entry) && (kind == EXPLORE_READ) == (entry->op == PCOLL_OP_GET);
 }
 
-struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
-                                           struct explore_event event, int i)
+/* The i-th place that the event touches, and its rank. */
+static struct pcoll_operand place_of(const struct pcoll_explore *explore,
+                                     struct explore_event event, int i)
 {
     const struct explore_task *task = &explore->task[event.index];
     const struct pcoll_entry *entry = task->entry;
-    const struct pcoll_place place = place_of(explore, event, i);
+    const bool is_read = event.kind == EXPLORE_READ;
     const int owner = is_at_peer(entry, event.kind) ? entry->peer : task->rank;
 
+    if (entry->op == PCOLL_OP_REDUCE)
+        return is_read ? explore->rank[task->rank].plan->operands[entry->first_operand + i]
+                       : (struct pcoll_operand){entry->local, task->rank};
+    return (struct pcoll_operand){
+        is_read == (entry->op != PCOLL_OP_GET) ? entry->local : entry->remote, owner};
+}
+
+struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
+                                           struct explore_event event, int i)
+{
+    const struct pcoll_operand touched = place_of(explore, event, i);
+    const struct pcoll_place place = touched.place;
+
     return (struct explore_access){
-        .owner = owner,
+        .owner = touched.rank,
         .buffer = place.buffer,
-        .at = explore->rank[owner].buffer[place.buffer].at + place.offset,
-        .bytes = entry->bytes,
+        .at = explore->rank[touched.rank].buffer[place.buffer].at + place.offset,
+        .bytes = explore->task[event.index].entry->bytes,
     };
 }
 

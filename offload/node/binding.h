@@ -105,6 +105,10 @@ static inline int pcoll_node_number(const struct pcoll_node_binding *binding, in
 
 /* ---- resolve.c ---- */
 
+/* Returns whether all operands in memory of other ranks are mapped here. If not, the plan cannot be
+ * resolved. */
+bool pcoll_node_maps_operands(const struct pcoll_node_binding *b);
+
 /* Turn all entries into steps. */
 void pcoll_node_resolve(const struct pcoll_node_binding *b);
 

@@ -19,8 +19,11 @@ static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_ent
                board->op->kernel != NULL && board->op->unit <= PCOLL_REDUCE_TILE &&
                entry->noperands <= PCOLL_BOARD_OPERANDS;
 
-    for (int i = 0; i < entry->noperands; i++)
-        all = all && is_reachable(board, b->plan->operands[entry->first_operand + i]);
+    for (int i = 0; i < entry->noperands; i++) {
+        const struct pcoll_operand *operand = &b->plan->operands[entry->first_operand + i];
+
+        all = all && operand->rank == b->plan->rank && is_reachable(board, operand->place);
+    }
     return all;
 }
 

@@ -358,6 +358,8 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     group->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_ORDER;
     if (group->can_cma || group->can_map)
         group->provides |= PCOLL_NEED_USER_RMA;
+    if (group->can_map)
+        group->provides |= PCOLL_NEED_MAPPED;
     group->base.bootstrap = &group->bootstrap;
     *group_p = &group->base;
     return PCOLL_OK;

@@ -69,9 +69,46 @@ static char *peer_place(const struct pcoll_node_binding *b, int peer, struct pco
     return (char *)(uintptr_t)(place.buffer == PCOLL_SEND ? card->send : card->recv) + place.offset;
 }
 
-static char *address_of(const void *binding, struct pcoll_place place)
+/* The same in this process; NULL: it is not mapped here. */
+static char *mapped_place(const struct pcoll_node_binding *b, int peer, struct pcoll_place place,
+                          uint64_t bytes)
 {
-    return pcoll_node_own_place(binding, place);
+    char *there = peer_place(b, peer, place);
+
+    if (is_shared(place))
+        return there;
+    return pcoll_node_mapped(b->bound, pcoll_node_number(b, peer), (uint64_t)(uintptr_t)there,
+                             bytes);
+}
+
+static char *address_of(const void *binding, int rank, struct pcoll_place place, uint64_t bytes)
+{
+    const struct pcoll_node_binding *b = binding;
+
+    return rank == b->plan->rank ? pcoll_node_own_place(b, place)
+                                 : mapped_place(b, rank, place, bytes);
+}
+
+static bool maps_operands_of(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
+{
+    for (int i = 0; i < entry->noperands; i++) {
+        const struct pcoll_operand *operand = &b->plan->operands[entry->first_operand + i];
+
+        if (operand->rank != b->plan->rank &&
+            !mapped_place(b, operand->rank, operand->place, entry->bytes))
+            return false;
+    }
+    return true;
+}
+
+bool pcoll_node_maps_operands(const struct pcoll_node_binding *b)
+{
+    if (!(b->plan->needs & PCOLL_NEED_MAPPED))
+        return true;
+    for (int i = 0; i < b->plan->nentries; i++)
+        if (b->plan->entries[i].bytes > 0 && !maps_operands_of(b, &b->plan->entries[i]))
+            return false;
+    return true;
 }
 
 static void resolve_reduce(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,

@@ -68,13 +68,14 @@ static bool has_any(const struct pcoll_node_binding *b)
 
 /* If any rank accesses user memory of another, both ends map it, as both may copy; if entries are
  * offered to all (node/board.h), all ranks do. What is not mapped, for whatever reason, is read and
- * written by CMA. */
+ * written by CMA, except operands (pcoll_node_maps_operands). */
 void pcoll_node_open_views(const struct pcoll_node_binding *b)
 {
     struct pcoll_node_bound *bound = b->bound;
     const bool is_public = pcoll_node_board_is_public(bound);
+    const bool reads_operands = (b->plan->needs & PCOLL_NEED_MAPPED) != 0;
 
-    if ((bound->relay_bytes == 0 && !is_public) || !has_any(b))
+    if ((bound->relay_bytes == 0 && !is_public && !reads_operands) || !has_any(b))
         return;
     bound->views = calloc((size_t)b->nlocal, sizeof(*bound->views));
     if (bound->views == NULL)

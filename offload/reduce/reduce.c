@@ -63,24 +63,24 @@ static bool overwrites_operand(const struct pcoll_reduction *reduction)
     return false;
 }
 
-struct pcoll_reduction *
-pcoll_reductions_add(struct pcoll_reductions *r, const struct pcoll_plan *plan,
-                     const struct pcoll_entry *entry, const struct pcoll_operator *op,
-                     char *(*address_of)(const void *context, struct pcoll_place place),
-                     const void *context)
+struct pcoll_reduction *pcoll_reductions_add(struct pcoll_reductions *r,
+                                             const struct pcoll_plan *plan,
+                                             const struct pcoll_entry *entry,
+                                             const struct pcoll_operator *op,
+                                             pcoll_address_of *address_of, const void *context)
 {
     struct pcoll_reduction *reduction = &r->list[r->count++];
 
     *reduction = (struct pcoll_reduction){
         .op = op,
-        .to = (unsigned char *)address_of(context, entry->local),
+        .to = (unsigned char *)address_of(context, plan->rank, entry->local, entry->bytes),
         .bytes = (size_t)entry->bytes,
         .operands = r->operands + entry->first_operand,
         .n = entry->noperands,
     };
-    for (int i = 0; i < entry->noperands; i++)
-        r->operands[entry->first_operand + i] =
-            (unsigned char *)address_of(context, plan->operands[entry->first_operand + i]);
+    for (int i = entry->first_operand; i < entry->first_operand + entry->noperands; i++)
+        r->operands[i] = (unsigned char *)address_of(context, plan->operands[i].rank,
+                                                     plan->operands[i].place, entry->bytes);
     if (overwrites_operand(reduction))
         reduction->scratch = r->scratch;
     return reduction;

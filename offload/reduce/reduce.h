@@ -35,13 +35,16 @@ enum pcoll_result pcoll_reductions_init(struct pcoll_reductions *reductions,
 /* Accepts what a failed init left, and zeros. */
 void pcoll_reductions_fini(struct pcoll_reductions *reductions);
 
-/* The reduction of an entry of that plan; each entry is added at most once. address_of gives the
- * address of a place in this rank's memory. */
-struct pcoll_reduction *
-pcoll_reductions_add(struct pcoll_reductions *reductions, const struct pcoll_plan *plan,
-                     const struct pcoll_entry *entry, const struct pcoll_operator *op,
-                     char *(*address_of)(const void *context, struct pcoll_place place),
-                     const void *context);
+/* The address of `bytes` bytes in memory of this rank or another, which is mapped here. */
+typedef char *pcoll_address_of(const void *context, int rank, struct pcoll_place place,
+                               uint64_t bytes);
+
+/* The reduction of an entry of that plan; each entry is added at most once. */
+struct pcoll_reduction *pcoll_reductions_add(struct pcoll_reductions *reductions,
+                                             const struct pcoll_plan *plan,
+                                             const struct pcoll_entry *entry,
+                                             const struct pcoll_operator *op,
+                                             pcoll_address_of *address_of, const void *context);
 
 /* Run it. Anything except PCOLL_OK comes from the operator. */
 enum pcoll_result pcoll_reduce(const struct pcoll_reduction *reduction) PCOLL_MUST_CHECK;

@@ -30,9 +30,12 @@ static enum pcoll_result connect_ranks(struct pcoll_node_binding *b, struct pcol
         return result;
     if (group->bootstrap.crowded)
         b->bound->run.sleepers = &group->meeting->sleepers;
-    pcoll_node_resolve(b);
+    if (pcoll_node_maps_operands(b))
+        pcoll_node_resolve(b);
+    else
+        result = PCOLL_UNSUPPORTED;
     pcoll_node_signalers_publish(b);
-    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_BOUND, PCOLL_OK, NULL, 0);
+    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_BOUND, result, NULL, 0);
     pcoll_node_find_alone(b);
     if (result == PCOLL_OK)
         pcoll_node_board_open(b);
@@ -172,13 +175,14 @@ static bool shm_suits(bool one_node, const char *provider)
 
 /* The functions that are the same with a board. */
 #define COMMON                                                                                     \
-    .name = "shm", .traits = PCOLL_PACKS | PCOLL_LENDS, .suits = shm_suits, .poll = pcoll_nothing, \
-    .lingering = pcoll_none_lingers, .finalize = pcoll_nothing, .group_create = shm_group_create,  \
-    .group_destroy = pcoll_node_group_destroy, .group_provides = pcoll_node_group_provides,        \
-    .group_rails = pcoll_one_rail, .group_level = pcoll_node_group_level,                          \
-    .group_sharing = pcoll_node_group_sharing, .group_reach = pcoll_node_group_reach,              \
-    .group_machine = pcoll_node_group_machine, .bind = shm_bind, .unbind = shm_unbind,             \
-    .rest = pcoll_node_rest, .position = pcoll_node_position
+    .name = "shm", .traits = PCOLL_PACKS | PCOLL_LENDS | PCOLL_LOADS, .suits = shm_suits,          \
+    .poll = pcoll_nothing, .lingering = pcoll_none_lingers, .finalize = pcoll_nothing,             \
+    .group_create = shm_group_create, .group_destroy = pcoll_node_group_destroy,                   \
+    .group_provides = pcoll_node_group_provides, .group_rails = pcoll_one_rail,                    \
+    .group_level = pcoll_node_group_level, .group_sharing = pcoll_node_group_sharing,              \
+    .group_reach = pcoll_node_group_reach, .group_machine = pcoll_node_group_machine,              \
+    .bind = shm_bind, .unbind = shm_unbind, .rest = pcoll_node_rest,                               \
+    .position = pcoll_node_position
 
 const struct pcoll_medium pcoll_medium_shm = {
     COMMON,

@@ -29,7 +29,7 @@
  *    -session-first=all|RANK
  *                          open a session before MPI_Init (if the library has sessions)
  *    -late=all|RANK        call MPI_Finalize a second later than the others
- *    -alloc-mem            user buffers come from MPI_Alloc_mem
+ *    -alloc-mem[=even]     user buffers (of even ranks) come from MPI_Alloc_mem
  *    -expect[=TEXT]        TEXT must appear on some rank's stderr, which is not shown; repeatable;
  *                          without TEXT anything may appear there
  *    -rises=NAME           the performance variable NAME counts something on some rank; repeatable

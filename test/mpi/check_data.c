@@ -30,11 +30,18 @@ void check_delay(void)
             ;
 }
 
+static int is_alloc_mem(void)
+{
+    const char *who = check_option("alloc-mem");
+
+    return who != NULL && (strcmp(who, "even") != 0 || check.rank % 2 == 0);
+}
+
 static char *get_memory(size_t bytes)
 {
     char *memory = NULL;
 
-    if (check_option("alloc-mem") == NULL)
+    if (!is_alloc_mem())
         return malloc(bytes);
     MPI(MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory));
     return memory;
@@ -42,7 +49,7 @@ static char *get_memory(size_t bytes)
 
 static void put_memory(char *memory)
 {
-    if (check_option("alloc-mem") == NULL)
+    if (!is_alloc_mem())
         free(memory);
     else
         MPI(MPI_Free_mem(memory));

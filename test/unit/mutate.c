@@ -121,32 +121,38 @@ static int shift(const struct pcoll_plan *plan, uint64_t bytes, struct pcoll_pla
     return 1;
 }
 
-static void swap(struct pcoll_place *a, struct pcoll_place *b)
+static void swap(struct pcoll_operand *a, struct pcoll_operand *b)
 {
-    const struct pcoll_place place = *a;
+    const struct pcoll_operand operand = *a;
 
     *a = *b;
-    *b = place;
+    *b = operand;
 }
 
-static void lose(struct pcoll_entry *entry, struct pcoll_place *operands, int k)
+static void lose(struct pcoll_entry *entry, struct pcoll_operand *operands, int k)
 {
     memmove(operands + k, operands + k + 1, (size_t)(entry->noperands - k - 1) * sizeof(*operands));
     entry->noperands--;
 }
 
-static void make_copy(struct pcoll_entry *entry, struct pcoll_place operand)
+static void make_copy(struct pcoll_entry *entry, struct pcoll_operand operand, int rank)
 {
-    entry->op = PCOLL_OP_COPY;
-    entry->remote = entry->local;
-    entry->local = operand;
     entry->noperands = 0;
+    if (operand.rank != rank) {
+        entry->op = PCOLL_OP_GET;
+        entry->peer = operand.rank;
+        entry->remote = operand.place;
+    } else {
+        entry->op = PCOLL_OP_COPY;
+        entry->remote = entry->local;
+        entry->local = operand.place;
+    }
 }
 
 /* 0: impossible. */
 static int change(struct pcoll_plan *plan, struct pcoll_entry *entry, enum mutate_how how, int k)
 {
-    struct pcoll_place *operands = plan->operands + entry->first_operand;
+    struct pcoll_operand *operands = plan->operands + entry->first_operand;
     const int n = entry->noperands;
 
     switch (how) {
@@ -160,11 +166,11 @@ static int change(struct pcoll_plan *plan, struct pcoll_entry *entry, enum mutat
             operands[k] = operands[(k + 1) % n];
             return 1;
         case MUTATE_SHIFT:
-            return shift(plan, entry->bytes, &operands[k]);
+            return shift(plan, entry->bytes, &operands[k].place);
         case MUTATE_TARGET:
             return k == 0 && shift(plan, entry->bytes, &entry->local);
         case MUTATE_TO_COPY:
-            make_copy(entry, operands[k]);
+            make_copy(entry, operands[k], plan->rank);
             return 1;
         case MUTATE_TURN:
             for (int i = 0; i < n / 2; i++)

@@ -24,7 +24,7 @@ enum mutate_how {
     MUTATE_DOUBLE,  /* replaced by the next one */
     MUTATE_SHIFT,   /* one unit off */
     MUTATE_TARGET,  /* the target is one unit off */
-    MUTATE_TO_COPY, /* the REDUCE is a COPY of this operand */
+    MUTATE_TO_COPY, /* the REDUCE is a COPY of this operand, or if it is a peer's, a GET */
     MUTATE_TURN,    /* all in reverse order */
     MUTATE_NUM_HOW
 };

@@ -62,11 +62,12 @@ static void run_entry(struct operands_tally *t, const struct job *job, int rank,
 static int is_reduced_once(const struct job *job)
 {
     const uint64_t nranks = (uint64_t)job->signature.nranks;
+    const uint64_t vector = pcoll_plan_bytes(job->plans[0], PCOLL_SEND);
     uint64_t reduced = 0;
 
     for (int r = 0; r < job->signature.nranks; r++)
         reduced += pcoll_plan_account(job->plans[r]).bytes_reduced;
-    return job->plans[0]->nphases == 1 && reduced == (nranks - 1) * job->signature.bytes;
+    return job->plans[0]->nphases == 1 && reduced == (nranks - 1) * vector;
 }
 
 /* If all may take any order, only one that not all take is wrong. */

@@ -9,7 +9,7 @@
 #include "tuning/search.h"
 
 /* Calls of every collective on few and many ranks, short and long, with and without access to user
- * buffers, with and without a core for each rank. */
+ * buffers, mapped or not, with and without a core for each rank. */
 static struct question call_number(const struct pcoll_table *table, int i)
 {
     static const int nranks[] = {2, 3, 5, 8, 16, 33};
@@ -19,7 +19,7 @@ static struct question call_number(const struct pcoll_table *table, int i)
     struct question q =
         question_of(table, (enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[n % 6], bytes[n / 6 % 7]);
 
-    q.caps.provides = n / 42 % 2 ? NO_RMA : ALL_NEEDS;
+    q.caps.provides = n / 42 % 2 ? NO_RMA : ALL_NEEDS | (n % 2 ? PCOLL_NEED_MAPPED : 0);
     q.caps.cores = n / 84 % 2 * 2;
     q.caps.max_temp = room[n / 168 % 2];
     return q;

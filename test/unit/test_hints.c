@@ -13,7 +13,13 @@ static void test_names(const struct pcoll_table *table)
     PCOLL_EACH_ALGORITHM (row) {
         struct question q = question_of(table, row->coll, 8, 64);
 
+        question_ask(&q);
         q.hint.algorithm = row->name;
+        if (row->must_map)
+            tap_ok(question_gets(&q, question_chosen(&q), "model",
+                                 "needs user buffers of all ranks in memory of MPI_Alloc_mem"),
+                   "%s %s where nothing is mapped", pcoll_coll_name(row->coll), row->name);
+        q.caps.provides |= PCOLL_NEED_MAPPED;
         tap_ok(question_gets(&q, row->name, "hint", NULL), "%s %s", pcoll_coll_name(row->coll),
                row->name);
         tap_ok(row->paths >> q.choice.params.path & 1 && question_plans_fit(&q) &&

@@ -1,6 +1,7 @@
 /*
  * User memory in heaps: plans of all algorithms between buffers that the other processes map, of
- * all ranks or of some. What both ends map is never moved by CMA; no plan depends on another one
+ * all ranks or of some. What both ends map is never moved by CMA; a plan that must map operands is
+ * bound by all ranks or by none; no plan depends on another one
  * that is bound to the same memory, or on when the memory is freed; and nothing stays mapped.
  */
 #include <stdatomic.h>
@@ -55,6 +56,16 @@ static int lines_of_maps(void)
     return n;
 }
 
+/* On all ranks. */
+static int is_bound(struct part *p, const struct setup *setup)
+{
+    const enum pcoll_result result = part_bind(p);
+
+    if (setup->row->must_map && setup->who != ALL)
+        return result == PCOLL_UNSUPPORTED;
+    return result == PCOLL_OK;
+}
+
 /* (Ranks that are threads have one pid, so any of them may help with a copy between two others.)
  * Two plans on the same memory: the second one runs before and after the first is gone, and is
  * unbound when the memory has been freed. */
@@ -67,8 +78,10 @@ static int exercise(struct part *p, const struct part_frame *frame)
 
     if (p->rank == 0)
         atomic_fetch_add(&shared->jobs, 1);
-    if (part_bind(p) != PCOLL_OK)
+    if (!is_bound(p, setup))
         return 1;
+    if (p->bound == NULL)
+        return 0;
     first = p->bound;
     meeting_barrier(meeting);
     if (part_bind(p) != PCOLL_OK)
@@ -112,6 +125,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = shared->starts,
+        .loads = 1,
         .in_heap = setup->who == ALL || rank % 2 == (setup->who == ODD),
     };
     const int before = lines_of_maps();

@@ -364,9 +364,11 @@ static enum pcoll_result apply(const struct pcoll_operator *self, const void *le
 
 static struct map vectors[MOST + 1][UNITS]; /* the last one is distinct from all operands */
 
-static char *address_of(const void *context, struct pcoll_place place)
+static char *address_of(const void *context, int rank, struct pcoll_place place, uint64_t bytes)
 {
     (void)context;
+    (void)rank;
+    (void)bytes;
     return (char *)vectors[place.offset / BYTES] + place.offset % BYTES;
 }
 

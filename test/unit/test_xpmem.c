@@ -1,8 +1,9 @@
 /*
  * User memory that is mapped by XPMEM, or by what stands in for it (standin.h): plans of all
  * algorithms between private buffers. What is mapped is never moved by CMA; where a rank has no
- * XPMEM, no rank uses it; where an attachment fails, this one rank copies; memory that is freed and
- * allocated again is attached again; and nothing stays attached.
+ * XPMEM, no rank uses it; where an attachment fails, this one rank copies, or no rank binds a plan
+ * that must map operands; memory that is freed and allocated again is attached again; and nothing
+ * stays attached.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -45,7 +46,8 @@ static struct shared {
     _Atomic int starts[MEETING_MAX_RANKS];
     _Atomic int jobs; /* that could run */
     _Atomic int cma_calls;
-    int is_refused; /* CMA */
+    _Atomic int declined; /* plans that a rank could not bind, as operands were not mapped */
+    int is_refused;       /* CMA */
 } * shared;
 static struct standin *standin;
 
@@ -67,6 +69,18 @@ struct setup {
 
 /* ---- one rank ---- */
 
+/* False: the ranks have declined, for the reason that is right. */
+static int binds(struct part *p, const struct setup *setup, int *wrong_p)
+{
+    const enum pcoll_result result = part_bind(p);
+    const int is_declined =
+        result == PCOLL_UNSUPPORTED && setup->row->must_map && standin->fault != STANDIN_FINE;
+
+    *wrong_p |= result != PCOLL_OK && !is_declined;
+    shared->declined += is_declined;
+    return result == PCOLL_OK;
+}
+
 /* The second plan is bound to other memory at the same addresses (threads: at any of them), while
  * the first one, whose memory is gone, still exists. */
 static int exercise(struct part *p, const struct part_frame *frame)
@@ -75,22 +89,24 @@ static int exercise(struct part *p, const struct part_frame *frame)
     struct meeting *meeting = frame->meeting;
     struct pcoll_bound *first, *second;
     const unsigned char *recv = p->recv;
-    int wrong;
+    int wrong = 0;
 
     if (p->rank == 0)
         atomic_fetch_add(&shared->jobs, 1);
-    if (part_bind(p) != PCOLL_OK)
-        return 1;
+    if (!binds(p, setup, &wrong))
+        return wrong;
     first = p->bound;
     meeting_barrier(meeting);
-    wrong = part_run(p, 6);
+    wrong |= part_run(p, 6);
     meeting_barrier(meeting);
     part_free_memory(p);
     if (part_get_memory(p) != PCOLL_OK || (p->recv != recv && !setup->as_threads))
         return 1;
     meeting_barrier(meeting);
-    if (part_bind(p) != PCOLL_OK)
-        return 1;
+    if (!binds(p, setup, &wrong)) {
+        part_unbind(p);
+        return wrong;
+    }
     second = p->bound;
     meeting_barrier(meeting);
     wrong |= part_run(p, 6);
@@ -268,6 +284,20 @@ static void check_row(const struct pcoll_algorithm *row)
     tap_ok(wrong == 0, "%s %s", pcoll_coll_name(row->coll), row->name);
 }
 
+/* Where one rank of some cannot attach the memory of others, none of them binds the plan. */
+static void check_operands(void)
+{
+    struct setup setup = {.row = &pcoll_allreduce_sliced_get, .nranks = 3, .bytes = 5000};
+    int wrong;
+
+    shared->declined = 0;
+    set_fault(STANDIN_NO_ATTACH, 1, 1, 1000);
+    wrong = run(&setup);
+    tap_ok(!wrong && shared->declined == 3, "a rank cannot map operands: all decline (%d do)",
+           shared->declined);
+    set_fault(STANDIN_FINE, -1, 0, 0);
+}
+
 /* Without XPMEM the way is the same for all algorithms. */
 static void check_refusals(const struct pcoll_algorithm *row)
 {
@@ -393,6 +423,7 @@ int main(void)
         PCOLL_EACH_ALGORITHM (row)
             if (row->paths & 1u << PCOLL_PATH_USER && !cover_skips(row, "shm"))
                 check_row(row);
+        check_operands();
         check_refusals(&pcoll_allreduce_sliced);
         check_text(STANDIN_FINE, -1, "mapped (XPMEM)");
         check_text(STANDIN_NO_DEVICE, -1, "not mapped (XPMEM: /dev/xpmem: No such file");

@@ -98,7 +98,7 @@ static int takes_layouts(const struct pcoll_plan *plan)
     int takes = !plan->user_rma;
 
     for (int i = 0; i < plan->noperands; i++)
-        takes = takes && plan->operands[i].buffer > PCOLL_RECV;
+        takes = takes && plan->operands[i].place.buffer > PCOLL_RECV;
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
         const int is_get = entry->op == PCOLL_OP_GET;
@@ -168,6 +168,13 @@ void part_free_memory(struct part *p)
 
 /* ---- a part ---- */
 
+static unsigned provided(const struct part *p)
+{
+    const unsigned more = p->loads && p->medium->traits & PCOLL_LOADS ? PCOLL_NEED_MAPPED : 0;
+
+    return p->medium->group_provides(p->group) | more;
+}
+
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params)
 {
@@ -179,9 +186,9 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     if (result != PCOLL_OK)
         return result;
     result = pcoll_generate(row, sig, NULL, p->rank, params, &p->plan);
-    if (result == PCOLL_OK && !(p->medium->group_provides(p->group) & PCOLL_NEED_WEIGHTS))
+    if (result == PCOLL_OK && !(provided(p) & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, params, &p->plan);
-    if (result == PCOLL_OK && p->plan->needs & ~p->medium->group_provides(p->group))
+    if (result == PCOLL_OK && p->plan->needs & ~provided(p))
         result = PCOLL_UNSUPPORTED;
     return result == PCOLL_OK ? init_layouts(p) : result;
 }

@@ -35,6 +35,7 @@ struct part {
     int failed;  /* start or progress has returned an error */
     int in_heap; /* set by the caller: `send` and `recv` lie in the heap, at odd places */
     const struct part_source *source; /* set by the caller: they come from here; NULL: elsewhere */
+    int loads; /* set by the caller: of a medium with PCOLL_LOADS, all ranks may map the memory */
     int has_layouts; /* set by the caller: `send` and `recv` are copies of these: */
     struct strided strided_send, strided_recv;
 };

@@ -80,19 +80,15 @@ static bool is_data(const struct pcoll_kind *kind)
     return kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET || kind->op == PCOLL_OP_COPY;
 }
 
-static bool touches_user(const struct pcoll_kind *kind)
+/* The load of a REDUCE. */
+static uint32_t read_operands(struct pcoll_engine *e, const struct pcoll_kind *kind)
 {
-    return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && pcoll_engine_is_user(kind);
-}
-
-/* The load of a REDUCE, whose operands are in this rank's memory. */
-static uint32_t read_operands(struct pcoll_engine *e, int rank, const struct pcoll_kind *kind)
-{
-    const struct pcoll_place *operands = e->program.operands + kind->remote_at;
+    const struct pcoll_operand *operands = pcoll_engine_operands(e, kind);
     uint32_t load = 0;
 
     for (uint64_t i = kind->peer_add; i-- > 0;) {
-        const uint32_t left = pcoll_symbols_read(e->symbols, rank, operands[i], kind->bytes);
+        const uint32_t left =
+            pcoll_symbols_read(e->symbols, operands[i].rank, operands[i].place, kind->bytes);
 
         load = load ? pcoll_symbols_reduce(e->symbols, left, load) : left;
     }
@@ -107,7 +103,7 @@ static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll
     if (e->symbols == NULL)
         return 0;
     if (kind->op == PCOLL_OP_REDUCE)
-        return read_operands(e, rank, kind);
+        return read_operands(e, kind);
     if (kind->op == PCOLL_OP_GET)
         return pcoll_symbols_read(e->symbols, step->peer,
                                   pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes);
@@ -270,14 +266,28 @@ static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind,
 
 /* ---- within the rank and the node: the processor does all the work ---- */
 
+/* An operand of another rank takes as long to begin with as a get of it. */
+static double reducing(const struct pcoll_engine *e, int rank, const struct pcoll_machine *node,
+                       const struct pcoll_kind *kind)
+{
+    const struct pcoll_operand *operands = pcoll_engine_operands(e, kind);
+    double time = (double)((kind->peer_add - 1) * kind->bytes) * node->reduce;
+
+    for (uint64_t i = 0; operands && i < kind->peer_add; i++)
+        if (operands[i].rank != rank)
+            time += node->o;
+    return time;
+}
+
 /* The time that the processor takes to move or reduce the bytes. */
-static double moving(const struct pcoll_machine *node, const struct pcoll_kind *kind)
+static double moving(const struct pcoll_engine *e, int rank, const struct pcoll_machine *node,
+                     const struct pcoll_kind *kind)
 {
     if (kind->op == PCOLL_OP_REDUCE)
-        return (double)((kind->peer_add - 1) * kind->bytes) * node->reduce;
+        return reducing(e, rank, node, kind);
     if (!is_data(kind))
         return 0;
-    if (touches_user(kind))
+    if (pcoll_engine_is_user(e, kind))
         return node->rma +
                (double)kind->bytes * (node->G + (kind->op == PCOLL_OP_PUT ? node->put : 0));
     return (double)kind->bytes * node->copy;
@@ -318,7 +328,7 @@ static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const struct pcoll_machine *machine = machine_of(e, rank, step);
-    const double work = machine->o + moving(machine, kind);
+    const double work = machine->o + moving(e, rank, machine, kind);
     const double busy = step->peer != PCOLL_NONE ? pcoll_larger(work, machine->g) : work;
     const double begin = pcoll_engine_occupy(e, rank, busy, now);
     const double end = e->is_shared ? pcoll_engine_pass(e, rank, step, begin, work) : begin + work;
@@ -339,7 +349,7 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_st
 {
     const struct pcoll_machine *machine = &e->options->machine;
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
-    const double busy = machine->o + (touches_user(kind) ? machine->rma : 0);
+    const double busy = machine->o + (pcoll_engine_is_user(e, kind) ? machine->rma : 0);
     const bool is_get = kind->op == PCOLL_OP_GET;
     const int host = e->options->host_driven; /* in this form the processor is acquired together
                                                * with the port */

@@ -95,10 +95,18 @@ static inline const struct pcoll_kind *pcoll_engine_kind(const struct pcoll_engi
     return pcoll_kind_at(&e->program, kind);
 }
 
-/* True if the entry touches a peer's user memory. */
-static inline bool pcoll_engine_is_user(const struct pcoll_kind *kind)
+/* True if the entry moves a peer's user memory, which is not mapped. */
+static inline bool pcoll_engine_is_user(const struct pcoll_engine *e, const struct pcoll_kind *kind)
 {
-    return pcoll_kind_remote(kind) == PCOLL_SEND || pcoll_kind_remote(kind) == PCOLL_RECV;
+    return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && !e->job->algorithm->must_map &&
+           (pcoll_kind_remote(kind) == PCOLL_SEND || pcoll_kind_remote(kind) == PCOLL_RECV);
+}
+
+/* The operands of a REDUCE, kind->peer_add of them; NULL: all are the rank's own. */
+static inline const struct pcoll_operand *pcoll_engine_operands(const struct pcoll_engine *e,
+                                                                const struct pcoll_kind *kind)
+{
+    return e->program.operands != NULL ? e->program.operands + kind->remote_at : NULL;
 }
 
 /* ---- engine_state.c ---- */

@@ -27,7 +27,7 @@ static bool add_operands(struct pcoll_program *program, const struct pcoll_plan 
                          uint64_t *first_p)
 {
     const size_t n = (size_t)plan->noperands, all = (size_t)program->noperands + n;
-    struct pcoll_place *wider;
+    struct pcoll_operand *wider;
 
     *first_p = program->noperands;
     if (n == 0)
@@ -62,7 +62,8 @@ static uint32_t intern_kind(struct pcoll_program *program, const struct pcoll_en
 
     if (entry->op == PCOLL_OP_REDUCE) {
         kind.peer_add = (uint64_t)entry->noperands;
-        kind.remote_at = places ? first_operand + (uint64_t)entry->first_operand : 0;
+        kind.remote_at =
+            keep & PCOLL_KEEP_OPERANDS ? first_operand + (uint64_t)entry->first_operand : 0;
     }
     return keep & PCOLL_KEEP_APART ? pcoll_intern_add(&program->kinds, &kind, KIND_WORDS)
                                    : pcoll_intern_row(&program->kinds, &kind, KIND_WORDS);
@@ -152,7 +153,7 @@ static bool add_plan(struct pcoll_program *program, const struct pcoll_plan *pla
     rank->first_counter = program->ncounters;
     rank->shape = intern_shape(program, plan, kept);
     if (rank->shape == PCOLL_INTERN_FAILED || !make_room(program, (uint64_t)nsteps, room) ||
-        (keep & PCOLL_KEEP_PLACES && !add_operands(program, plan, &operands)))
+        (keep & PCOLL_KEEP_OPERANDS && !add_operands(program, plan, &operands)))
         return false;
     for (int i = 0; i < nsteps; i++) {
         uint32_t kind = intern_kind(program, &plan->entries[i], keep, operands);
@@ -192,6 +193,8 @@ enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases,
 {
     enum pcoll_result result;
 
+    if (keep & PCOLL_KEEP_PLACES || job->algorithm->must_map)
+        keep |= PCOLL_KEEP_OPERANDS;
     memset(program, 0, sizeof(*program));
     pcoll_intern_init(&program->kinds);
     pcoll_intern_init(&program->shapes);

@@ -17,7 +17,7 @@ struct pcoll_kind {
     uint64_t peer_add; /* of a REDUCE, which signals no peer: the number of its operands */
     uint64_t bytes;
     uint64_t local_at, remote_at; /* offsets; 0 unless places are kept. remote_at of a REDUCE: its
-                                   * first operand in the program */
+                                   * first operand in the program, if operands are kept */
     int32_t trigger, done, peer_counter;
     uint16_t rail;
     uint8_t op;
@@ -45,16 +45,18 @@ struct pcoll_program {
         uint32_t shape;
     } * ranks;
     struct pcoll_sim_step *steps;
-    uint64_t nsteps, ncounters;   /* of all ranks */
-    struct pcoll_place *operands; /* of all REDUCEs, if places are kept */
+    uint64_t nsteps, ncounters;     /* of all ranks */
+    struct pcoll_operand *operands; /* of all REDUCEs, if they are kept */
     uint64_t noperands;
     struct pcoll_account max; /* maximum of each number over the ranks */
 };
 
 /* What is stored about entries. */
 enum {
-    PCOLL_KEEP_PLACES = 1 << 0, /* where they read and write */
-    PCOLL_KEEP_APART = 1 << 1   /* each entry is a kind of its own: see pcoll_program_step */
+    PCOLL_KEEP_PLACES = 1 << 0,  /* where they read and write */
+    PCOLL_KEEP_APART = 1 << 1,   /* each entry is a kind of its own: see pcoll_program_step */
+    PCOLL_KEEP_OPERANDS = 1 << 2 /* what REDUCEs read; implied by PCOLL_KEEP_PLACES, and if they may
+                                  * read memory of other ranks */
 };
 
 /* Generate the first `nphases` phases of all plans. More than `max_steps` steps are refused with

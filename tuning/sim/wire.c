@@ -88,7 +88,7 @@ static double setup_of(const struct pcoll_engine *e, const struct pcoll_event *e
     if (event->message == PCOLL_MESSAGE_ANSWER && !e->options->host_driven)
         return 0;
     return e->options->machine.o +
-           (first && pcoll_engine_is_user(kind) ? e->options->machine.rma : 0);
+           (first && pcoll_engine_is_user(e, kind) ? e->options->machine.rma : 0);
 }
 
 /* The time at which the port is free, and the rank's processor if it is needed. */

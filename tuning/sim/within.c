@@ -130,6 +130,20 @@ static double follow(struct pcoll_engine *e, int peer, const struct pcoll_kind *
     return end;
 }
 
+/* The operands of a REDUCE that other ranks have. */
+static double pass_operands(struct pcoll_engine *e, int rank, const struct pcoll_kind *kind,
+                            double begin)
+{
+    const struct pcoll_operand *operands = pcoll_engine_operands(e, kind);
+    double end = begin;
+
+    for (uint64_t i = 0; operands && i < kind->peer_add; i++)
+        if (operands[i].rank != rank)
+            end = pcoll_larger(end,
+                               pass_domains(e, rank, operands[i].rank, (double)kind->bytes, begin));
+    return end;
+}
+
 double pcoll_engine_pass(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
                          double begin, double work)
 {
@@ -140,10 +154,12 @@ double pcoll_engine_pass(struct pcoll_engine *e, int rank, const struct pcoll_si
     struct pcoll_engine_core *core = pcoll_engine_core(e, rank);
     double end = begin + work;
 
-    if (is_away && e->locks && pcoll_engine_is_user(kind))
+    if (is_away && e->locks && pcoll_engine_is_user(e, kind))
         end = pcoll_larger(end, follow(e, step->peer, kind, begin + o, work - o));
     if (is_away && e->domains)
         end = pcoll_larger(end, pass_domains(e, rank, step->peer, (double)kind->bytes, begin));
+    if (kind->op == PCOLL_OP_REDUCE && e->domains)
+        end = pcoll_larger(end, pass_operands(e, rank, kind, begin));
     core->free = pcoll_larger(core->free, end);
     return end;
 }
