@@ -15,7 +15,7 @@ struct info {
     int nranks, nnodes;
     uint64_t max_bytes;
     int64_t candidates; /* list the candidates for this size; -1: print the map */
-    int only_check, only_names, only_parameters, no_cma;
+    int only_check, only_names, only_parameters, no_cma, mapped;
     int measures; /* this machine, as the ranks of a job do */
     struct pcoll_machine measured;
     struct pcoll_caps caps;

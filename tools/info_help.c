@@ -19,6 +19,7 @@ const char info_help[] =
     "  --level=NAME        distance between the ranks of a node: same_cache, other_cache,\n"
     "                      other_socket, other_host (any)\n"
     "  --no-cma            assume no access to the user buffers of other ranks\n"
+    "  --mapped            user buffers lie in memory of MPI_Alloc_mem\n"
     "\n"
     "The choice\n"
     "  --table=FILE        tuning table (the built-in one)\n"

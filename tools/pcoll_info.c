@@ -29,6 +29,7 @@ static const struct cli_option options[] = {
     {OPTION("medium", CLI_TEXT, caps.medium)},
     {OPTION("level", CLI_NAME, caps.level), .name_of = cli_level},
     {OPTION("no-cma", CLI_FLAG, no_cma)},
+    {OPTION("mapped", CLI_FLAG, mapped)},
     {OPTION("this-machine", CLI_FLAG, measures)},
     {OPTION("coll", CLI_NAME, coll), .name_of = cli_coll},
     {OPTION("max-bytes", CLI_NUMBER, max_bytes), .min = 1, .max = INT64_MAX / 4},
@@ -109,6 +110,9 @@ static int take_options(struct info *info, int count, char **values)
         status = check_plan(info);
     if (info->no_cma)
         info->caps.provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
+    if (info->mapped && info->nnodes == 1)
+        info->caps.provides |= PCOLL_NEED_MAPPED;
+    info->caps.mapped = info->mapped;
     return status == CLI_GO_ON ? finish_caps(info) : status;
 }
 
