@@ -161,6 +161,38 @@ static void forget_neighbor(struct pcoll_plan **plans)
     plans[0]->nneighbors--;
 }
 
+static void misname_operand(struct pcoll_plan **plans)
+{
+    plans[0]->operands[0].rank = 4;
+}
+
+/* Rank 3 is in no stage a mate of rank 0. */
+static void take_stranger(struct pcoll_plan **plans)
+{
+    plans[0]->operands[1].rank = 3;
+}
+
+static void read_at_once(struct pcoll_plan **plans)
+{
+    struct pcoll_entry *reduce = find(plans[0], PCOLL_OP_REDUCE, 0);
+
+    reduce->trigger = PCOLL_NONE;
+    reduce->threshold = 0;
+}
+
+/* When rank 1 begins to read SEND of the others, it already tells them that it has. */
+static void tell_before_reading(struct pcoll_plan **plans)
+{
+    const struct pcoll_entry *reduce = find(plans[1], PCOLL_OP_REDUCE, 0);
+
+    for (int i = 3; i < 6; i++) {
+        struct pcoll_entry *add = find(plans[1], PCOLL_OP_ADD, i);
+
+        add->trigger = reduce->trigger;
+        add->threshold = reduce->threshold;
+    }
+}
+
 #define BARRIER PCOLL_BARRIER, "butterfly", 0, 0, PCOLL_PATH_AUTO
 #define DISSEMINATION PCOLL_BARRIER, "dissemination", 0, 0, PCOLL_PATH_AUTO
 #define EAGER PCOLL_BCAST, "eager", 8, 0, PCOLL_PATH_AUTO
@@ -169,6 +201,8 @@ static void forget_neighbor(struct pcoll_plan **plans)
 #define BY_GET PCOLL_BCAST, "binomial_get", 8, 0, PCOLL_PATH_AUTO
 #define DIRECT PCOLL_ALLGATHER, "direct", 8, 0, PCOLL_PATH_USER
 #define GATHER PCOLL_ALLGATHER, "butterfly", 8, 0, PCOLL_PATH_TEMP
+#define STAGES PCOLL_ALLREDUCE, "sliced_get", 16, 0, PCOLL_PATH_USER
+#define BLOCKS PCOLL_REDUCE_SCATTER_BLOCK, "direct_get", 8, 0, PCOLL_PATH_USER
 
 const struct plan_fault plan_faults[] = {
     {"a signal dropped", drop_last_signal, BARRIER, "has gain", 1},
@@ -199,6 +233,12 @@ const struct plan_fault plan_faults[] = {
     {"a gain miscounted", miscount, BARRIER, "has gain", 1},
     {"an own neighbor forgotten", forget_neighbor, BY_PUT, "no neighbor", 0},
     {"a signaler forgotten", forget_neighbor, DISSEMINATION, "which knows nothing of it", 0},
+    {"an operand of no rank", misname_operand, STAGES, "unknown rank 4", 0},
+    {"an operand of a stranger", take_stranger, STAGES, "an operand of 3, no neighbor", 0},
+    {"an operand read at once", read_at_once, STAGES, "perhaps before its start", 0},
+    {"one bank for stages", collapse, STAGES, "perhaps not before a later instance", 0},
+    {"no wait for readers of operands", forget_acknowledge, BLOCKS, "after its completion", 0},
+    {"told before operands are read", tell_before_reading, BLOCKS, "after its completion", 0},
     {"nothing wrong with it", nothing, GATHER, NULL, 0},
     {.what = NULL},
 };
