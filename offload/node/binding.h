@@ -115,6 +115,10 @@ void pcoll_node_resolve(const struct pcoll_node_binding *b);
 /* The longest move to or from user memory of another rank of the node. Valid before resolving. */
 uint64_t pcoll_node_longest_reach(const struct pcoll_node_binding *b);
 
+/* The address of a place in SEND or RECV of a rank of the node, in its process. */
+uint64_t pcoll_node_user_address(const struct pcoll_node_binding *b, int rank,
+                                 struct pcoll_place place);
+
 /* An address in this rank's memory, or, with a layout, the offset. */
 char *pcoll_node_own_place(const struct pcoll_node_binding *b, struct pcoll_place place);
 

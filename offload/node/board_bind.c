@@ -11,7 +11,8 @@ static bool is_reachable(const struct pcoll_node_board *board, struct pcoll_plac
     return place.buffer > PCOLL_RECV || board->is_reachable[place.buffer];
 }
 
-/* Returns whether others can perform that reduction. */
+/* Returns whether others can perform that reduction. Operands of other ranks are mapped here, and
+ * in the same way by them. */
 static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
 {
     const struct pcoll_node_board *board = b->bound->board;
@@ -22,7 +23,7 @@ static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_ent
     for (int i = 0; i < entry->noperands; i++) {
         const struct pcoll_operand *operand = &b->plan->operands[entry->first_operand + i];
 
-        all = all && operand->rank == b->plan->rank && is_reachable(board, operand->place);
+        all = all && (operand->rank != b->plan->rank || is_reachable(board, operand->place));
     }
     return all;
 }
@@ -210,10 +211,23 @@ static struct pcoll_notice_place end_of(const struct pcoll_node_bound *bound, co
     return (struct pcoll_notice_place){number, (uintptr_t)address};
 }
 
-static void write_operands(const struct pcoll_node_binding *b,
+/* Where an operand lies, which has that address here. */
+static struct pcoll_notice_place operand_at(const struct pcoll_node_binding *b,
+                                            const struct pcoll_operand *operand, const void *here)
+{
+    const bool is_own = operand->rank == b->plan->rank || operand->place.buffer > PCOLL_RECV;
+
+    if (is_own)
+        return end_of(b->bound, here, b->bound->number);
+    return (struct pcoll_notice_place){pcoll_node_number(b, operand->rank),
+                                       pcoll_node_user_address(b, operand->rank, operand->place)};
+}
+
+static void write_operands(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
                            const struct pcoll_reduction *reduction, struct pcoll_notice *notice)
 {
     const struct pcoll_node_bound *bound = b->bound;
+    const struct pcoll_operand *operands = b->plan->operands + entry->first_operand;
     struct pcoll_node_board *board = bound->board;
     struct pcoll_notice_place *places = board->operands + board->noperands;
 
@@ -224,7 +238,7 @@ static void write_operands(const struct pcoll_node_binding *b,
     notice->noperands = (uint16_t)reduction->n;
     notice->detours = reduction->scratch != NULL;
     for (int i = 0; i < reduction->n; i++) {
-        places[i] = end_of(bound, reduction->operands[i], bound->number);
+        places[i] = operand_at(b, &operands[i], reduction->operands[i]);
         notice->overwrites |= reduction->operands[i] == reduction->to;
     }
     board->noperands += reduction->n;
@@ -305,7 +319,7 @@ void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pco
     order(b, i, post);
     board->first_post[phase_of(b->plan, i) + 1] = ++board->nposts;
     if (step->kind == PCOLL_STEP_REDUCE)
-        write_operands(b, step->reduction, notice);
+        write_operands(b, entry, step->reduction, notice);
     else if (step->kind != PCOLL_STEP_SIGNAL)
         write_ends(b, entry, step, notice);
     notice->nchunks = nchunks(board, notice->bytes);

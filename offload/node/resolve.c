@@ -59,26 +59,30 @@ char *pcoll_node_own_place(const struct pcoll_node_binding *b, struct pcoll_plac
     return (char *)(is_send ? b->memory->send : b->memory->recv) + place.offset;
 }
 
+uint64_t pcoll_node_user_address(const struct pcoll_node_binding *b, int rank,
+                                 struct pcoll_place place)
+{
+    const struct pcoll_node_card *card = card_of(b, rank);
+
+    return (place.buffer == PCOLL_SEND ? card->send : card->recv) + place.offset;
+}
+
 /* An address in the peer's memory, or in this process if it is shared. */
 static char *peer_place(const struct pcoll_node_binding *b, int peer, struct pcoll_place place)
 {
-    const struct pcoll_node_card *card = card_of(b, peer);
-
     if (is_shared(place))
         return shared_place(b, peer, place);
-    return (char *)(uintptr_t)(place.buffer == PCOLL_SEND ? card->send : card->recv) + place.offset;
+    return (char *)(uintptr_t)pcoll_node_user_address(b, peer, place);
 }
 
 /* The same in this process; NULL: it is not mapped here. */
 static char *mapped_place(const struct pcoll_node_binding *b, int peer, struct pcoll_place place,
                           uint64_t bytes)
 {
-    char *there = peer_place(b, peer, place);
-
     if (is_shared(place))
-        return there;
-    return pcoll_node_mapped(b->bound, pcoll_node_number(b, peer), (uint64_t)(uintptr_t)there,
-                             bytes);
+        return shared_place(b, peer, place);
+    return pcoll_node_mapped(b->bound, pcoll_node_number(b, peer),
+                             pcoll_node_user_address(b, peer, place), bytes);
 }
 
 static char *address_of(const void *binding, int rank, struct pcoll_place place, uint64_t bytes)

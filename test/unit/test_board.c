@@ -354,6 +354,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts,
+        .loads = setup->memory == HEAP,
         .in_heap = is_in_heap(setup, rank),
         .source = setup->memory == MAPPED ? &arena : NULL,
     };
