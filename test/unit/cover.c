@@ -42,6 +42,14 @@ static int is_wanted(const struct pcoll_algorithm *row)
     return wanted == NULL || strcmp(wanted, name) == 0;
 }
 
+/* Returns whether `kind` is a medium that reads no memory of other ranks. */
+static int loads_nothing(const char *kind)
+{
+    const int medium = pcoll_media_find(kind);
+
+    return medium != PCOLL_NONE && !(pcoll_media[medium]->traits & PCOLL_LOADS);
+}
+
 int cover_skips(const struct pcoll_algorithm *row, const char *kind)
 {
     const struct pcoll_collective *collective = pcoll_collectives[row->coll];
@@ -49,6 +57,10 @@ int cover_skips(const struct pcoll_algorithm *row, const char *kind)
 
     if (!is_wanted(row))
         return 1;
+    if (row->must_map && loads_nothing(kind)) {
+        cover_excuse(row, kind, "it reads memory of other ranks");
+        return 1;
+    }
     if (collective->pattern == NULL)
         return 0;
     PCOLL_EACH_ALGORITHM (other) {

@@ -89,6 +89,8 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts_in_shared_memory,
+        .loads = 1,
+        .in_heap = trial->row->must_map,
         .has_layouts = trial->has_layouts,
     };
 
