@@ -38,8 +38,7 @@ static void print_reduce(const struct pcoll_plan *plan, const struct pcoll_entry
         fputs(i ? ", " : "", out);
         if (operand->rank != plan->rank)
             fprintf(out, "%d:", operand->rank);
-        fprintf(out, "%s+%" PRIu64, pcoll_buffer_name(operand->place.buffer),
-                operand->place.offset);
+        fprintf(out, "%s+%" PRIu64, pcoll_buffer_name(operand->buffer), operand->offset);
     }
     fprintf(out, "\\nto %s+%" PRIu64, pcoll_buffer_name(entry->local.buffer), entry->local.offset);
 }

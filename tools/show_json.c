@@ -26,8 +26,8 @@ static void print_operands(const struct pcoll_plan *plan, const struct pcoll_ent
     for (int i = 0; i < entry->noperands; i++) {
         const struct pcoll_operand *operand = &plan->operands[entry->first_operand + i];
 
-        fprintf(out, "%s[\"%s\", %" PRIu64, i ? ", " : "", pcoll_buffer_name(operand->place.buffer),
-                operand->place.offset);
+        fprintf(out, "%s[\"%s\", %" PRIu64, i ? ", " : "", pcoll_buffer_name(operand->buffer),
+                operand->offset);
         if (operand->rank != plan->rank)
             fprintf(out, ", %d", operand->rank);
         fputc(']', out);

@@ -150,7 +150,8 @@ enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
     like->user_rma = plan->user_rma;
     memcpy(like->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
     for (int i = 0; i < plan->noperands; i++)
-        pcoll_plan_operand_of(like, plan->operands[i].rank, plan->operands[i].place);
+        pcoll_plan_operand_of(like, plan->operands[i].rank,
+                              pcoll_operand_place(&plan->operands[i]));
     for (int i = 0; i < plan->nneighbors; i++)
         pcoll_plan_neighbor(like, plan->neighbors[i]);
     *like_p = like;

@@ -219,7 +219,7 @@ static void gather_operand(struct pcoll_plan *plan, const struct pcoll_operand *
     if (operand->rank == plan->rank)
         return;
     plan->needs |= PCOLL_NEED_MAPPED;
-    if (operand->place.buffer <= PCOLL_RECV)
+    if (operand->buffer <= PCOLL_RECV)
         plan->needs |= PCOLL_NEED_USER_RMA;
     if (!was_just_named(plan, operand->rank, last))
         pcoll_plan_neighbor(plan, operand->rank);

@@ -75,10 +75,12 @@ struct pcoll_place {
     uint64_t offset; /* in bytes */
 };
 
-/* Of a REDUCE: memory of `rank`, this one or another, which is then read where it lies. */
+/* Of a REDUCE: a place in memory of `rank`, this one or another, which is then read where it
+ * lies. */
 struct pcoll_operand {
-    struct pcoll_place place;
+    enum pcoll_buffer buffer;
     int rank;
+    uint64_t offset; /* in bytes */
 };
 
 /* A REDUCE sets `local` to o_0 * o_1 * ... * o_(n-1), where * is the operator of the collective and
@@ -197,6 +199,11 @@ enum pcoll_result pcoll_plan_seal(struct pcoll_plan *plan) PCOLL_MUST_CHECK;
 static inline struct pcoll_place pcoll_at(enum pcoll_buffer buffer, uint64_t offset)
 {
     return (struct pcoll_place){buffer, offset};
+}
+
+static inline struct pcoll_place pcoll_operand_place(const struct pcoll_operand *operand)
+{
+    return pcoll_at(operand->buffer, operand->offset);
 }
 
 /* Entries for the common cases. They leave `done` and all fields without an argument empty. They
@@ -334,8 +341,9 @@ static inline void pcoll_plan_operand_of(struct pcoll_plan *plan, int rank,
     if (plan->noperands == plan->operand_room && !pcoll_plan_grow_operands(plan))
         return;
     to = &plan->operands[plan->noperands++];
-    pcoll_place_set(&to->place, place);
+    to->buffer = place.buffer;
     to->rank = rank;
+    to->offset = place.offset;
 }
 
 static inline void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place)

@@ -56,7 +56,7 @@ static void print_reduce(FILE *out, const struct pcoll_plan *plan, const struct 
         const struct pcoll_operand *operand = &plan->operands[entry->first_operand + i];
 
         print_place(out, i ? ", " : " ", operand->rank == plan->rank ? PCOLL_NONE : operand->rank,
-                    operand->place);
+                    pcoll_operand_place(operand));
     }
     print_place(out, " to ", PCOLL_NONE, entry->local);
 }

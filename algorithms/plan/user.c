@@ -79,7 +79,8 @@ static unsigned own_use(const struct pcoll_plan *plan, const struct pcoll_entry 
     for (int k = 0; k < entry->noperands; k++) {
         const struct pcoll_operand *operand = &plan->operands[entry->first_operand + k];
 
-        if (operand->rank == plan->rank && names(plan, operand->place, entry->bytes, range))
+        if (operand->rank == plan->rank &&
+            names(plan, pcoll_operand_place(operand), entry->bytes, range))
             use |= PCOLL_OWN_READS;
     }
     return use;

@@ -65,10 +65,11 @@ static enum pcoll_result check_operand(const struct pcoll_check *check, int rank
     if (operand->rank < 0 || operand->rank >= check->nranks)
         return pcoll_check_fail(check, rank, phase, i, "reduces memory of unknown rank %d",
                                 operand->rank);
-    result = check_place(check, rank, phase, i, operand->rank, operand->place, "from");
+    result =
+        check_place(check, rank, phase, i, operand->rank, pcoll_operand_place(operand), "from");
     if (result != PCOLL_OK)
         return result;
-    from = pcoll_check_place(check, operand->rank, operand->place);
+    from = pcoll_check_place(check, operand->rank, pcoll_operand_place(operand));
     if (operand->rank == rank && from.buffer == to.buffer && from.offset != to.offset &&
         from.offset < to.offset + entry->bytes && to.offset < from.offset + entry->bytes)
         return pcoll_check_fail(check, rank, phase, i, "reduces into some bytes of an operand");

@@ -50,7 +50,7 @@ static void add_accesses(struct pcoll_flow *flow, int rank, int phase, int i)
         const struct pcoll_operand *operand = &plan->operands[entry->first_operand + k];
 
         access.owner = operand->rank;
-        add_access(flow, access, operand->place);
+        add_access(flow, access, pcoll_operand_place(operand));
     }
 }
 

@@ -125,7 +125,7 @@ static enum pcoll_result trace_operands(struct pcoll_quest *quest, const struct 
     for (int k = 0; k < entry->noperands && result == PCOLL_OK; k++) {
         const struct pcoll_operand *operand = &plan->operands[entry->first_operand + k];
         const struct pcoll_range source =
-            source_of(quest, write, piece, operand->rank, operand->place);
+            source_of(quest, write, piece, operand->rank, pcoll_operand_place(operand));
 
         result = pcoll_trace(quest, &source, write->begins, &values[k]);
         bytes = values[k].bytes < bytes ? values[k].bytes : bytes;

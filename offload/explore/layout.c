@@ -28,7 +28,7 @@ static bool operands_are_valid(struct pcoll_plan *const *plans, int nranks,
         const struct pcoll_operand *operand = &plan->operands[entry->first_operand + i];
 
         if (operand->rank < 0 || operand->rank >= nranks ||
-            !inside(plans[operand->rank], operand->place, entry->bytes))
+            !inside(plans[operand->rank], pcoll_operand_place(operand), entry->bytes))
             return false;
     }
     return inside(plan, entry->local, entry->bytes);

@@ -52,6 +52,11 @@ static bool is_at_peer(const struct pcoll_entry *entry, enum explore_kind kind)
     return pcoll_entry_is_remote(entry) && (kind == EXPLORE_READ) == (entry->op == PCOLL_OP_GET);
 }
 
+static struct pcoll_operand at_rank(int rank, struct pcoll_place place)
+{
+    return (struct pcoll_operand){place.buffer, rank, place.offset};
+}
+
 /* The i-th place that the event touches, and its rank. */
 static struct pcoll_operand place_of(const struct pcoll_explore *explore,
                                      struct explore_event event, int i)
@@ -63,21 +68,19 @@ static struct pcoll_operand place_of(const struct pcoll_explore *explore,
 
     if (entry->op == PCOLL_OP_REDUCE)
         return is_read ? explore->rank[task->rank].plan->operands[entry->first_operand + i]
-                       : (struct pcoll_operand){entry->local, task->rank};
-    return (struct pcoll_operand){
-        is_read == (entry->op != PCOLL_OP_GET) ? entry->local : entry->remote, owner};
+                       : at_rank(task->rank, entry->local);
+    return at_rank(owner, is_read == (entry->op != PCOLL_OP_GET) ? entry->local : entry->remote);
 }
 
 struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
                                            struct explore_event event, int i)
 {
-    const struct pcoll_operand touched = place_of(explore, event, i);
-    const struct pcoll_place place = touched.place;
+    const struct pcoll_operand place = place_of(explore, event, i);
 
     return (struct explore_access){
-        .owner = touched.rank,
+        .owner = place.rank,
         .buffer = place.buffer,
-        .at = explore->rank[touched.rank].buffer[place.buffer].at + place.offset,
+        .at = explore->rank[place.rank].buffer[place.buffer].at + place.offset,
         .bytes = explore->task[event.index].entry->bytes,
     };
 }

@@ -23,7 +23,8 @@ static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_ent
     for (int i = 0; i < entry->noperands; i++) {
         const struct pcoll_operand *operand = &b->plan->operands[entry->first_operand + i];
 
-        all = all && (operand->rank != b->plan->rank || is_reachable(board, operand->place));
+        all = all &&
+              (operand->rank != b->plan->rank || is_reachable(board, pcoll_operand_place(operand)));
     }
     return all;
 }
@@ -215,12 +216,13 @@ static struct pcoll_notice_place end_of(const struct pcoll_node_bound *bound, co
 static struct pcoll_notice_place operand_at(const struct pcoll_node_binding *b,
                                             const struct pcoll_operand *operand, const void *here)
 {
-    const bool is_own = operand->rank == b->plan->rank || operand->place.buffer > PCOLL_RECV;
+    const bool is_own = operand->rank == b->plan->rank || operand->buffer > PCOLL_RECV;
 
     if (is_own)
         return end_of(b->bound, here, b->bound->number);
-    return (struct pcoll_notice_place){pcoll_node_number(b, operand->rank),
-                                       pcoll_node_user_address(b, operand->rank, operand->place)};
+    return (struct pcoll_notice_place){
+        pcoll_node_number(b, operand->rank),
+        pcoll_node_user_address(b, operand->rank, pcoll_operand_place(operand))};
 }
 
 static void write_operands(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,

@@ -99,7 +99,7 @@ static bool maps_operands_of(const struct pcoll_node_binding *b, const struct pc
         const struct pcoll_operand *operand = &b->plan->operands[entry->first_operand + i];
 
         if (operand->rank != b->plan->rank &&
-            !mapped_place(b, operand->rank, operand->place, entry->bytes))
+            !mapped_place(b, operand->rank, pcoll_operand_place(operand), entry->bytes))
             return false;
     }
     return true;

@@ -79,8 +79,8 @@ struct pcoll_reduction *pcoll_reductions_add(struct pcoll_reductions *r,
         .n = entry->noperands,
     };
     for (int i = entry->first_operand; i < entry->first_operand + entry->noperands; i++)
-        r->operands[i] = (unsigned char *)address_of(context, plan->operands[i].rank,
-                                                     plan->operands[i].place, entry->bytes);
+        r->operands[i] = (unsigned char *)address_of(
+            context, plan->operands[i].rank, pcoll_operand_place(&plan->operands[i]), entry->bytes);
     if (overwrites_operand(reduction))
         reduction->scratch = r->scratch;
     return reduction;

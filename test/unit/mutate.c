@@ -108,14 +108,15 @@ int mutate_collapse(struct pcoll_plan *const *plans, int nranks, struct pcoll_pl
 /* ---- operands ---- */
 
 /* One unit further, or one back if there is no room. */
-static int shift(const struct pcoll_plan *plan, uint64_t bytes, struct pcoll_place *place)
+static int shift(const struct pcoll_plan *plan, uint64_t bytes, enum pcoll_buffer buffer,
+                 uint64_t *offset)
 {
     const uint64_t unit = plan->signature.unit ? plan->signature.unit : 1;
 
-    if (place->offset + bytes + unit <= pcoll_plan_bytes(plan, place->buffer))
-        place->offset += unit;
-    else if (place->offset >= unit)
-        place->offset -= unit;
+    if (*offset + bytes + unit <= pcoll_plan_bytes(plan, buffer))
+        *offset += unit;
+    else if (*offset >= unit)
+        *offset -= unit;
     else
         return 0;
     return 1;
@@ -141,11 +142,11 @@ static void make_copy(struct pcoll_entry *entry, struct pcoll_operand operand, i
     if (operand.rank != rank) {
         entry->op = PCOLL_OP_GET;
         entry->peer = operand.rank;
-        entry->remote = operand.place;
+        entry->remote = pcoll_operand_place(&operand);
     } else {
         entry->op = PCOLL_OP_COPY;
         entry->remote = entry->local;
-        entry->local = operand.place;
+        entry->local = pcoll_operand_place(&operand);
     }
 }
 
@@ -166,9 +167,9 @@ static int change(struct pcoll_plan *plan, struct pcoll_entry *entry, enum mutat
             operands[k] = operands[(k + 1) % n];
             return 1;
         case MUTATE_SHIFT:
-            return shift(plan, entry->bytes, &operands[k].place);
+            return shift(plan, entry->bytes, operands[k].buffer, &operands[k].offset);
         case MUTATE_TARGET:
-            return k == 0 && shift(plan, entry->bytes, &entry->local);
+            return k == 0 && shift(plan, entry->bytes, entry->local.buffer, &entry->local.offset);
         case MUTATE_TO_COPY:
             make_copy(entry, operands[k], plan->rank);
             return 1;

@@ -98,7 +98,7 @@ static int takes_layouts(const struct pcoll_plan *plan)
     int takes = !plan->user_rma;
 
     for (int i = 0; i < plan->noperands; i++)
-        takes = takes && plan->operands[i].place.buffer > PCOLL_RECV;
+        takes = takes && plan->operands[i].buffer > PCOLL_RECV;
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
         const int is_get = entry->op == PCOLL_OP_GET;

@@ -87,8 +87,8 @@ static uint32_t read_operands(struct pcoll_engine *e, const struct pcoll_kind *k
     uint32_t load = 0;
 
     for (uint64_t i = kind->peer_add; i-- > 0;) {
-        const uint32_t left =
-            pcoll_symbols_read(e->symbols, operands[i].rank, operands[i].place, kind->bytes);
+        const uint32_t left = pcoll_symbols_read(e->symbols, operands[i].rank,
+                                                 pcoll_operand_place(&operands[i]), kind->bytes);
 
         load = load ? pcoll_symbols_reduce(e->symbols, left, load) : left;
     }
