@@ -359,7 +359,8 @@ static void check_rows(void)
 
     for (int i = 0; i < count; i++)
         PCOLL_EACH_ALGORITHM (row)
-            run_row(row, numbers[i], &tally);
+            if (!row->must_map) /* the medium reads no memory of other ranks */
+                run_row(row, numbers[i], &tally);
     tap_ok(tally.wrong == 0 && tally.jobs > 0,
            "%d jobs: over connections with room for a piece, the data is right and none hangs",
            tally.jobs);
