@@ -148,7 +148,7 @@ enum pcoll_result pcoll_tcp_write_scripts(struct tcp_bound *b,
 struct tcp_outlines;
 
 /* Room for the outlines of all ranks' plans, of which the longest has so many bytes (walk.h).
- * PCOLL_UNSUPPORTED, on all ranks alike: they are too long. */
+ * PCOLL_UNSUPPORTED, on all ranks: they are too long. */
 enum pcoll_result pcoll_tcp_outlines_create(const struct tcp_bound *b, size_t bytes,
                                             struct tcp_outlines **outlines_p) PCOLL_MUST_CHECK;
 void pcoll_tcp_outlines_destroy(struct tcp_outlines *outlines);
