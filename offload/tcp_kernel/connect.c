@@ -69,6 +69,21 @@ static bool has_room(int socket)
            (size_t)given >= needed;
 }
 
+/* BBR sends each packet when a timer says so, and the timer interrupts the core that computes. Its
+ * timers stay even if the algorithm changes later, so this is for sockets that are not connected;
+ * those that a listener accepts have its algorithm. */
+static void avoid_pacing(int socket)
+{
+    char name[16] = "";
+    socklen_t length = sizeof(name) - 1;
+
+    if (getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name, &length) != 0 ||
+        strncmp(name, "bbr", strlen("bbr")) != 0)
+        return;
+    if (setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "cubic", strlen("cubic")) != 0)
+        (void)setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
+}
+
 /* Short messages leave at once, a host that has vanished is noticed, and no sysctl takes the room
  * away. */
 static void settle(int socket)
@@ -109,6 +124,7 @@ static int open_socket(const struct tcp_reception *r)
                          errno == EMFILE ? "; RLIMIT_NOFILE is too low" : "");
         return -1;
     }
+    avoid_pacing(fd);
     if (has_room(fd))
         return fd;
     pcoll_tcp_report(boot,

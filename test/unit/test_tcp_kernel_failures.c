@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -299,23 +300,46 @@ static int run_visited(struct meeting *meeting, int rank, void *argument)
 }
 
 /* No key serves two neighbors. */
-static int run_keys(struct meeting *meeting, int rank, void *argument)
+static int is_key_shared(const struct tcp_bound *bound)
 {
-    struct tcp_bound *bound;
+    int shared = 0;
+
+    for (int n = 1; n < bound->nneighbors; n++)
+        shared |= memcmp(bound->links[0].own, bound->links[n].own, TCP_KEY_BYTES) == 0;
+    return shared;
+}
+
+/* Where the system's choice does not pace, this shows nothing. */
+static int is_paced(const struct tcp_bound *bound)
+{
+    int paced = 0;
+
+    for (int n = 0; n < bound->nneighbors; n++) {
+        char name[16] = "";
+        socklen_t length = sizeof(name) - 1;
+
+        paced |= getsockopt(bound->links[n].socket, IPPROTO_TCP, TCP_CONGESTION, name, &length) ||
+                 strncmp(name, "bbr", 3) == 0;
+    }
+    return paced;
+}
+
+/* Returns whether a bound plan has a fault. */
+typedef int (*inspection)(const struct tcp_bound *bound);
+
+static int run_inspected(struct meeting *meeting, int rank, void *argument)
+{
+    const inspection *has_fault = argument;
     struct trial t = long_chain();
     struct net_rank self;
     struct part p;
     int wrong;
 
-    (void)argument;
     alarm(PATIENCE);
     if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
         part_bind(&p) != PCOLL_OK)
         return 1;
-    bound = tcp_bound_of(p.bound);
-    wrong = 0;
-    for (int n = 1; n < bound->nneighbors; n++)
-        wrong |= memcmp(bound->links[0].own, bound->links[n].own, TCP_KEY_BYTES) == 0;
+    wrong = (*has_fault)(tcp_bound_of(p.bound));
     wrong |= part_run(&p, 3);
     part_unbind(&p);
     part_fini(&p);
@@ -325,10 +349,13 @@ static int run_keys(struct meeting *meeting, int rank, void *argument)
 
 static void check_strangers(void)
 {
+    inspection keys = is_key_shared, pacing = is_paced;
+
     atomic_store(&net_shared[VISITS], 0);
     tap_ok(meeting_run_processes(4, run_visited, NULL) == 0, "strangers are turned away");
     tap_ok(net_shared[VISITS] >= ENOUGH, "%d strangers came", (int)net_shared[VISITS]);
-    tap_ok(meeting_run_processes(4, run_keys, NULL) == 0, "each neighbor has its own key");
+    tap_ok(meeting_run_processes(4, run_inspected, &keys) == 0, "each neighbor has its own key");
+    tap_ok(meeting_run_processes(4, run_inspected, &pacing) == 0, "no timer paces a connection");
 }
 
 /* --- what interferes --- */
