@@ -57,6 +57,7 @@ struct options {
     int skew;           /* bytes from a page to the user buffers */
     double overlap;     /* work in multiples of an operation's time; 0: not measured */
     int away;           /* the only rank that works, or -1: all do */
+    int tests;          /* microseconds of that work between two MPI_Tests; 0: none */
     bool series;        /* computations of several grains beside each operation */
     bool apart;         /* an untimed barrier precedes each operation */
     bool once;          /* each operation is init, start, wait and free, with other buffers */
@@ -97,6 +98,7 @@ struct job {
     bool alloc_mem;       /* opts->alloc_mem */
     int skew;             /* opts->skew */
     double away;          /* opts->overlap */
+    double tests;         /* opts->tests, in seconds */
     bool works;           /* for so long; otherwise it waits for those that do */
     bool computes;        /* its work is computation, for which there is a core */
     struct line *gate;    /* two lines: how many ranks have arrived, generation */
@@ -241,6 +243,8 @@ void subject_count_packets(struct subject *self);
  * not work has no part in either. */
 double subject_overlap(struct subject *self, int count);
 double subject_cpu(struct subject *self, int count);
+/* The time of the ranks that do not work. */
+double subject_others(struct subject *self, int count);
 double cpu_of_rank(void); /* of all of its threads so far, in seconds */
 /* The share of the operation that work can hide and has hidden, 0 .. 1, of such a subject. */
 double overlap_share(const struct subject *exposed);

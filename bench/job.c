@@ -200,7 +200,7 @@ static void make_buffers(struct job *job, const struct options *opts)
 
 void job_init(struct job *job_p, const struct options *opts)
 {
-    *job_p = (struct job){.away = opts->overlap};
+    *job_p = (struct job){.away = opts->overlap, .tests = 1e-6 * opts->tests};
     MPI_Comm_rank(MPI_COMM_WORLD, &job_p->rank);
     job_p->works = opts->away < 0 || opts->away == job_p->rank;
     MPI_Comm_size(MPI_COMM_WORLD, &job_p->nranks);

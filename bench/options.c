@@ -61,7 +61,10 @@ static const char help[] =
     "  --overlap[=C]       also report the share of each operation that is hidden behind\n"
     "                      computation between start and wait, C times as long as the\n"
     "                      operation (1), and the CPU time beyond that computation\n"
-    "  --away=RANK         only this rank computes, and the others wait; -1: all compute (-1)\n"
+    "  --away=RANK         only this rank computes, and the others wait, whose time is reported,\n"
+    "                      too; -1: all compute (-1)\n"
+    "  --tests=USEC        with --overlap, ranks call MPI_Test after each USEC microseconds of\n"
+    "                      computation (0: they do not)\n"
     "  --series            also compute between start and completion, in pieces with an\n"
     "                      MPI_Test after each: nothing, a product of 4x4 or of 40x40\n"
     "                      matrices, or all at once and MPI_Wait; report time and the CPU time\n"
@@ -226,6 +229,7 @@ enum {
     OPT_ONCE,
     OPT_OVERLAP,
     OPT_AWAY,
+    OPT_TESTS,
     OPT_SERIES,
     OPT_ALLOC_MEM,
     OPT_NO_PIN,
@@ -253,6 +257,7 @@ static const struct option long_options[] = {
     {"once", no_argument, NULL, OPT_ONCE},
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
     {"away", required_argument, NULL, OPT_AWAY},
+    {"tests", required_argument, NULL, OPT_TESTS},
     {"series", no_argument, NULL, OPT_SERIES},
     {"skew", required_argument, NULL, OPT_SKEW},
     {"alloc-mem", no_argument, NULL, OPT_ALLOC_MEM},
@@ -304,6 +309,8 @@ static bool read_option(struct options *opts, int option, char *value)
             return !value || read_seconds(value, &opts->overlap);
         case OPT_AWAY:
             return read_int(value, -1, &opts->away);
+        case OPT_TESTS:
+            return read_int(value, 0, &opts->tests);
         case OPT_SERIES:
             return opts->series = true;
         case OPT_ALLOC_MEM:

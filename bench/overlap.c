@@ -53,6 +53,17 @@ double cpu_of_rank(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* The work between start and wait, with an MPI_Test after each part of it, if the user wants so. */
+static void work(const struct job *job, double seconds, MPI_Request *request)
+{
+    int done;
+    for (; job->tests > 0 && seconds > job->tests; seconds -= job->tests) {
+        be_away(job, job->tests);
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    }
+    be_away(job, seconds);
+}
+
 static void start_and_wait(struct subject *self, int count, double away)
 {
     bool persistent = way_is_persistent(self->variant->way);
@@ -65,28 +76,42 @@ static void start_and_wait(struct subject *self, int count, double away)
             MPI_Start(&request);
         else
             collective_rows[self->op.coll].nonblocking(self->timed->arguments, &request);
-        be_away(self->op.job, away);
-        if (halo)
+        if (halo) {
+            be_away(self->op.job, away);
             halo_finish(halo);
-        else
+        } else {
+            work(self->op.job, away, &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
     }
 }
 
-/* What `clock` shows of the operations beyond that of the work alone. */
-static double beyond_work(struct subject *self, int count, double (*clock)(void))
+/* What `clock` shows of the work alone, and of the operations with it. */
+struct passed {
+    double alone, together;
+};
+
+static struct passed run_batch(struct subject *self, int count, double (*clock)(void))
 {
-    const bool works = self->op.job->works;
-    const double away = works ? self->timed->summary.median * self->op.job->away : 0;
+    const struct job *job = self->op.job;
+    const double away = job->works ? self->timed->summary.median * job->away : 0;
+    struct passed passed;
     rounds_per_second();
     double begin = clock();
     for (int i = 0; i < count; i++)
-        be_away(self->op.job, away);
-    double alone = clock() - begin;
+        be_away(job, away);
+    passed.alone = clock() - begin;
     job_barrier(self->op.job);
     begin = clock();
     start_and_wait(self, count, away);
-    return works ? fmax(0, clock() - begin - alone) : 0;
+    passed.together = clock() - begin;
+    return passed;
+}
+
+static double beyond_work(struct subject *self, int count, double (*clock)(void))
+{
+    const struct passed passed = run_batch(self, count, clock);
+    return self->op.job->works ? fmax(0, passed.together - passed.alone) : 0;
 }
 
 double subject_overlap(struct subject *self, int count)
@@ -97,6 +122,12 @@ double subject_overlap(struct subject *self, int count)
 double subject_cpu(struct subject *self, int count)
 {
     return beyond_work(self, count, cpu_of_rank);
+}
+
+double subject_others(struct subject *self, int count)
+{
+    const struct passed passed = run_batch(self, count, job_now);
+    return self->op.job->works ? 0 : passed.together;
 }
 
 double overlap_share(const struct subject *self)

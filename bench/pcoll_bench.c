@@ -177,6 +177,8 @@ static void add_costs(struct row *row, struct subject *subjects, int num_variant
         if (opts->overlap > 0 && subjects[i].variant->way != BLOCKING) {
             add_cost(row, subjects, &subjects[i], "overlap", subject_overlap);
             add_cost(row, subjects, &subjects[i], "cpu", subject_cpu);
+            if (opts->away >= 0)
+                add_cost(row, subjects, &subjects[i], "others", subject_others);
         }
         if (!way_is_persistent(subjects[i].variant->way) || opts->once)
             continue;

@@ -273,7 +273,7 @@ static void append_title(char *line, const struct subject *subject, const char *
 static void append_costs(char *titles, char *line, const struct row *row,
                          const struct subject *timed)
 {
-    static const char *const whats[] = {"start", "init", "first", "overlap", "cpu"};
+    static const char *const whats[] = {"start", "init", "first", "overlap", "cpu", "others"};
     char text[24];
     for (int i = 0; i < (int)(sizeof whats / sizeof *whats); i++) {
         char name[2 * NAME_LENGTH];
@@ -329,8 +329,8 @@ static void print_costs(void)
     printf(
         "\nMicroseconds of MPI_Start alone, and of init and free together; of the first use, from\n"
         "init to free or of the call (one sample); share of an operation that computation hides,\n"
-        "and CPU time beyond that computation, of the rank with the most; packets that all nodes\n"
-        "sent for one operation\n\n"
+        "and CPU time beyond that computation, of the rank with the most; time of the ranks that\n"
+        "do not compute (others); packets that all nodes sent for one operation\n\n"
         "%-22s %6s%s\n",
         "collective", "size", report.cost_titles);
     for (int i = 0; i < report.num_rows; i++)

@@ -236,11 +236,14 @@ sys.exit(not (found["once"] and len({row["collective"] for row in found["rows"]}
     ! timeout 100 "${bench[@]}" --series >"$said" 2>&1 && grep -q -e '--once does not go with' "$said"
 }
 
-# A rank that does not exist would compute nothing, and all would seem hidden.
+# A rank that does not exist would compute nothing, and all would seem hidden. Others are timed, too, and ranks may
+# test while they compute.
 bench_away() {
     local said=$results/away.txt bench=("$mpiexec" -n 2 "$build/install/bin/pcoll-bench" --quick --variants=offload
         --coll=bcast --sizes=1M --overlap)
     timeout 100 "${bench[@]}" --away=1 >"$said" && [ "$(grep -c '^bcast .*%' "$said")" = 1 ]
+    grep -q 'offload.cpu offload.others' "$said"
+    timeout 100 "${bench[@]}" --away=1 --tests=1 --json >"$said" && grep -q '"offload.others"' "$said"
     ! timeout 100 "${bench[@]}" --away=2 >"$said" 2>&1 && grep -q 'away=2 is not among the 2 ranks' "$said"
 }
 
