@@ -99,14 +99,22 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+/* Returns whether the caches hold what the job copies through; a call that is trivial copies
+ * nothing through buffers. */
+static bool is_cached(const struct pcoll_engine_options *engine, const struct pcoll_job *job)
+{
+    return pcoll_is_trivial(&job->signature) ||
+           job->algorithm->temp_bytes(&job->signature, &job->params) <=
+               pcoll_limits_of(&engine->machine).ring;
+}
+
 static struct pcoll_engine_options engine_of(const struct options *options,
                                              const struct pcoll_job *job, int ports)
 {
     struct pcoll_engine_options engine = options->engine;
     struct pcoll_sim_node *inside = &engine.inside;
 
-    if (job->algorithm->temp_bytes(&job->signature, &job->params) <=
-        pcoll_limits_of(&engine.machine).ring) {
+    if (is_cached(&engine, job)) {
         engine.machine = pcoll_cost_cached(&job->signature, &engine.machine);
         for (int level = 0; level < inside->nlevels; level++)
             inside->levels[level].machine =

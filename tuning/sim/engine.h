@@ -8,16 +8,21 @@
  *   processor   Each rank has one. It fires entries one after the other, in the order in which
  *               they are triggered: each takes o + rma, a COPY o + s copy, a REDUCE of n operands
  *               o + (n - 1) s reduce, and another o for each operand of another rank, and each
- * start takes `call`. With fewer cores than ranks in a node, member i runs on core i mod cores. A
- * core needs `turn` to switch to another rank, and so does a waiting rank. in a node   (parameters
- * of machine.node) The processor moves the bytes: o + rma + s G, or o + s copy if the peer's
- * communication buffers are touched, but at least g. The signal is seen L later. If each rank has a
- * core, a counter gets the signals of several ranks `arrival` apart, and the signals of one rank
- * are seen in the order in which it sends them. levels      (of `inside`) The parameters between
- * two ranks of a node are those of their level. A put, a get or an operand also goes through the
- * domains that it leaves, the one that holds both ranks, and those that it enters: each carries one
- * byte at a time, at `shared`. readers     Accesses to the user memory of one process within one
- * extent of machine.node.locked bytes follow each other, each for rma + s G; the processors wait.
+ *               start takes `call`. With fewer cores than ranks in a node, member i runs on core
+ *               i mod cores. A core needs `turn` to switch to another rank, and so does a waiting
+ *               rank.
+ *   in a node   (parameters of machine.node) The processor moves the bytes: o + rma + s G, or
+ *               o + s copy if the peer's communication buffers are touched, but at least g. The
+ *               signal is seen L later. If each rank has a core, a counter gets the signals of
+ *               several ranks `arrival` apart, and the signals of one rank are seen in the order in
+ *               which it sends them.
+ *   levels      (of `inside`) The parameters between two ranks of a node are those of their level.
+ *               A put, a get or an operand also goes through the domains that it leaves, the one
+ *               that holds both ranks, and those that it enters: each carries one byte at a time,
+ *               at `shared`.
+ *   readers     Accesses to the user memory of one process within one extent of
+ *               machine.node.locked bytes follow each other, each for rma + s G; the processors
+ *               wait.
  *   ports       A node has `ports` of them; rail r uses number r mod ports. Out: a message holds
  *               the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of a node share the
  *               ports, in the order in which they ask.
