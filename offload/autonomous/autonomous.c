@@ -117,8 +117,7 @@ int pcoll_autonomous_neighbor(const struct pcoll_plan *plan, int rank)
         else
             high = middle;
     }
-    assert(plan->neighbors[low] == rank);
-    return low;
+    return low <= high && plan->neighbors[low] == rank ? low : PCOLL_NONE;
 }
 
 enum pcoll_result pcoll_autonomous_spin(struct pcoll_bound *bound, unsigned spins)

@@ -57,7 +57,7 @@ static inline char *pcoll_autonomous_at(const struct pcoll_autonomous_memory *me
     return memory->buffers[place.buffer] + place.offset;
 }
 
-/* The index of a rank in plan->neighbors, which has it. */
+/* The index of a rank in plan->neighbors, or PCOLL_NONE. */
 int pcoll_autonomous_neighbor(const struct pcoll_plan *plan, int rank);
 
 /* A spin: the medium's progress again and again. */

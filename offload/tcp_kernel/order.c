@@ -158,13 +158,14 @@ static void add_theirs(struct writer *w, int owner, const struct tcp_note *note)
 {
     const bool is_move = note->op == PCOLL_OP_PUT || note->op == PCOLL_OP_GET;
     const int neighbor = pcoll_autonomous_neighbor(w->plan, owner);
-    struct exchange *x = &w->exchanges[neighbor];
     struct stretch here = {.bytes = 0};
+    struct exchange *x;
 
-    if (w->plan->neighbors[neighbor] != owner || (is_move && !is_valid(w, note))) {
+    if (neighbor == PCOLL_NONE || (is_move && !is_valid(w, note))) {
         w->result = PCOLL_ERR_INVALID;
         return;
     }
+    x = &w->exchanges[neighbor];
     if (is_move)
         here = (struct stretch){w->b->memory.buffers[note->buffer] + note->offset, note->bytes};
     *(note->op == PCOLL_OP_GET ? &x->out[BY_GET] : &x->in[BY_PUT]) = stretch_of(w, is_move, here);

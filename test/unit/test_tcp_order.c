@@ -408,6 +408,27 @@ static void check_misfits(void)
     tap_ok(refused == 2, "plans that do not fit together are refused");
 }
 
+/* A rank does not know one that signals it, or none at all. */
+static void check_strangers(void)
+{
+    const struct job jobs[] = {{.algorithm = pcoll_algorithm_find(PCOLL_BARRIER, "dissemination"),
+                                .signature = {.coll = PCOLL_BARRIER, .nranks = 7}},
+                               {.algorithm = pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"),
+                                .signature = {.coll = PCOLL_BCAST, .nranks = 2, .bytes = 8}}};
+    int refused = 0;
+
+    for (int i = 0; i < 2; i++) {
+        if (begin(&jobs[i])) {
+            struct pcoll_plan *plan = players[1].part.plan;
+
+            plan->nneighbors = i == 0 ? plan->nneighbors - 1 : 0;
+            refused += !write_scripts(jobs[i].signature.nranks);
+        }
+        end(&jobs[i]);
+    }
+    tap_ok(refused == 2, "a rank that touches one that does not know it is refused");
+}
+
 /* ---- rounds ---- */
 
 /* Rank 0 signals rank 1, which makes its next entry for rank 1 fire; rank 1 waits for both. */
@@ -460,6 +481,7 @@ int main(void)
     check_rows();
     check_circle();
     check_misfits();
+    check_strangers();
     check_chained();
     return tap_done();
 }
