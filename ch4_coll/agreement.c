@@ -117,6 +117,14 @@ static const char *why_none(unsigned refusals)
     return refusals ? "no algorithm suits this call" : NULL;
 }
 
+/* NULL: they do not. */
+static const char *why_ranks_differ(bool same_shape, bool same_place)
+{
+    if (!same_shape)
+        return "its bytes, blocks or elements differ between ranks";
+    return same_place ? NULL : "some ranks reduce in place, and some do not";
+}
+
 static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal,
                       const struct pcoll_term *terms)
 {
@@ -124,6 +132,7 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     const bool one_place = call->op && !pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
     const bool same_shape = !terms[BYTES].differs && !terms[SHAPE].differs;
     const bool same_place = !terms[IN_PLACE].differs;
+    const char *why = why_ranks_differ(same_shape, same_place || !one_place);
     const uint32_t row = (uint32_t)terms[ROW].value;
     uint64_t params[NTERMS - PARAMS];
 
@@ -134,7 +143,9 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     proposal->nrivals = row > 0 ? (int)(terms[ROW].value >> 32) : 0;
     if (row == 0 && call->eligible && same_shape && !call->is_promoted)
         call->why = why_none((unsigned)(terms[ROW].value >> 32));
-    if (!call->eligible || !same_shape || (one_place && !same_place))
+    if (why && call->eligible)
+        call->why = why;
+    if (why || !call->eligible)
         choice->algorithm = NULL;
     call->is_scattered = terms[SCATTERED].value || !same_shape || !same_place;
     call->signature.in_place = same_place && terms[IN_PLACE].value;

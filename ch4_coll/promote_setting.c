@@ -8,6 +8,8 @@
 
 #include "ch4_coll_promote.h"
 
+#include "algorithms/util.h"
+
 /* Of what MPI_Finalize calls: before the plans that serve ordinary calls end (session.c). */
 enum { BEFORE_PLANS_END = 8 };
 
@@ -72,14 +74,15 @@ void MPIDI_PCOLL_promotion_open(void)
         MPIR_Add_finalize(end, NULL, BEFORE_PLANS_END);
 }
 
+/* MPICH lists the ranks of a node in ascending order. */
 static int setting_of(MPIR_Comm *comm, int rank)
 {
     const int world_rank = MPIDI_PCOLL_world_rank(comm, rank);
+    const int *ranks = MPIR_Process.node_local_map;
+    const int *found = bsearch(&world_rank, ranks, (size_t)MPIR_Process.local_size, sizeof(*ranks),
+                               pcoll_compare_ints);
 
-    for (int i = 0; i < MPIR_Process.local_size; i++)
-        if (MPIR_Process.node_local_map[i] == world_rank)
-            return MPIDI_PCOLL_setting_of(i);
-    return OFF;
+    return found ? MPIDI_PCOLL_setting_of((int)(found - ranks)) : OFF;
 }
 
 /* The first rank that promotes says why it does not here. */

@@ -1,5 +1,6 @@
 /* Under MPI_ERRORS_RETURN wrong arguments and wrong uses return errors of the right class, on every
- * rank, and the communicator and its plans stay usable. */
+ * rank, and the communicator and its plans stay usable. So do inits whose arguments differ between
+ * ranks, which no rank can see alone. */
 
 #include "trial.h"
 
@@ -58,6 +59,20 @@ static void wrong_barrier(MPI_Comm comm)
     EXPECT(MPI_ERR_ARG, MPI_Barrier_init(comm, MPI_INFO_NULL, NULL));
 }
 
+/* Nothing is started. */
+static void different_arguments(MPI_Comm comm)
+{
+    const void *in = check.rank == 0 ? MPI_IN_PLACE : data;
+    static int out[64];
+    MPI_Request r;
+
+    check_phase("arguments that differ");
+    MPI(MPI_Bcast_init(data, 1 + check.rank, MPI_INT, 0, comm, MPI_INFO_NULL, &r));
+    MPI(MPI_Request_free(&r));
+    MPI(MPI_Allreduce_init(in, out, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &r));
+    MPI(MPI_Request_free(&r));
+}
+
 static void wrong_start(struct trial *t)
 {
     MPI_Request null = MPI_REQUEST_NULL;
@@ -83,6 +98,7 @@ int main(int argc, char **argv)
         wrong_bcast(comm);
         wrong_allgather(comm);
         wrong_barrier(comm);
+        different_arguments(comm);
         for (int k = 0; k < TRIAL_KINDS; k++) {
             struct trial t;
 
