@@ -411,6 +411,63 @@ segments_of_user_win() {
     segments_are 256 512 UCX_TCP_RX_SEG_SIZE=512k
 }
 
+# write_repeated FILE.c: a program that repeats short collectives of several shapes, in place too, and checks the data.
+write_repeated() {
+    echo '#include <mpi.h>
+        int rank, n;
+        static void turn(int i, int count, MPI_Comm comm)
+        {
+            int root = i % 2 * (n - 1), sum = n * (n - 1) / 2, a[3], b[3], c[3], d[3];
+            for (int k = 0; k < 3; k++) a[k] = b[k] = i + k + rank, c[k] = -1, d[k] = rank == root ? i + k : -1;
+            MPI_Allreduce(a, c, count, MPI_INT, MPI_SUM, comm);
+            MPI_Allreduce(MPI_IN_PLACE, b, count, MPI_INT, MPI_SUM, comm);
+            MPI_Bcast(d, count, MPI_INT, root, comm);
+            for (int k = 0; k < 3; k++)
+                if (k < count ? b[k] != n * (i + k) + sum || c[k] != b[k] || d[k] != i + k : c[k] != -1)
+                    MPI_Abort(comm, 1);
+            for (int k = 0; k < 3; k++) c[k] = -1;
+            MPI_Reduce(a, c, count, MPI_INT, MPI_MAX, root, comm);
+            for (int k = 0; k < 3; k++)
+                if (c[k] != (rank == root && k < count ? i + k + n - 1 : -1)) MPI_Abort(comm, 1);
+            MPI_Barrier(comm);
+        }
+        int main(int argc, char **argv)
+        {
+            MPI_Comm comm;
+            MPI_Init(&argc, &argv);
+            MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+            MPI_Comm_size(MPI_COMM_WORLD, &n);
+            for (int j = 0; j < 3; j++) {
+                MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+                for (int i = 0; i < 600; i++) turn(i, 1 + i % 3, j % 2 ? MPI_COMM_WORLD : comm);
+                MPI_Comm_free(&comm);
+            }
+            return MPI_Finalize();
+        }' >"$1"
+}
+
+# Interposed requests serve what is repeated, with right data, and tell the times of each run.
+programs_run() {
+    local program=$results/ours/repeated list=$results/programs.json runs=$results/programs.runs json=$results/programs-out.json
+    mkdir -p "$results/ours"
+    rm -f "$runs"
+    write_repeated "$program.c"
+    "$mpicc" -o "$program" "$program.c"
+    echo "[{\"name\": \"repeated\", \"ranks\": 3, \"command\": \"$results/{library}/repeated\"}]" >"$list"
+    timeout 100 "$repo/maint/programs" "$list" -n 3 --rounds=2 --variants=calls,persistent,all --prefix="$build/install" \
+        --runs="$runs" --json="$json" --busy
+    python3 -c 'import json, sys
+runs = [json.loads(line) for line in open(sys.argv[1])]
+served = {variant: figures["served"] for _, variant, figures in runs}
+print(served)
+found = json.load(open(sys.argv[2]))
+sys.exit(not (len(runs) == 6 and all(run[2]["calls"] == 9000 for run in runs) and served["calls"] == served["all"] == 0 and
+              served["persistent"] == 5928 and found["columns"] == ["calls", "persistent", "all"] and len(found["rows"]) == 3))' \
+        "$runs" "$json"
+    ! timeout 10 "$repo/maint/programs" "$list" -n 4 2>"$results/programs.txt" &&
+        grep -q 'no such program with 4 ranks' "$results/programs.txt"
+}
+
 suite_mpi() {
     need_mpich
     check "mpi: pcoll-tune on 2 ranks" measure_table tune-2 "$mpiexec" -n 2
@@ -433,6 +490,7 @@ suite_mpi() {
     check "mpi: compare --overlap --series" compare_overlap
     check "mpi: compare --json" compare_json
     check "mpi: compare --peers=mpich5" compare_mpich5
+    check "mpi: programs" programs_run
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
