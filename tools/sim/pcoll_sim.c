@@ -284,7 +284,7 @@ static int run_all(const struct options *options, struct row *rows, int *count)
     for (int a = 0; a < options->nalgorithms; a++)
         for (int p = 0; p < options->ports.count; p++)
             for (int n = 0; n < options->ranks.count; n++)
-                for (int b = 0; b < options->bytes.count && *count < MAX_ROWS; b++) {
+                for (int b = 0; b < options->bytes.count; b++) {
                     const struct row row = {.algorithm = options->algorithms[a],
                                             .nranks = (int)options->ranks.list[n],
                                             .ports = (int)options->ports.list[p],
@@ -293,6 +293,20 @@ static int run_all(const struct options *options, struct row *rows, int *count)
                     failed |= run_and_report(options, row, rows, count);
                 }
     return failed;
+}
+
+/* Returns whether the lists have so few combinations that all rows can be kept. */
+static bool have_room(const struct options *options)
+{
+    const uint64_t n = (uint64_t)options->nalgorithms * (uint64_t)options->ports.count *
+                       (uint64_t)options->ranks.count * (uint64_t)options->bytes.count;
+
+    if (n > MAX_ROWS)
+        fprintf(stderr,
+                "pcoll-sim: %llu combinations of algorithms, ports, ranks and bytes are too many "
+                "(allowed: %d)\n",
+                (unsigned long long)n, MAX_ROWS);
+    return n <= MAX_ROWS;
 }
 
 int main(int argc, char **argv)
@@ -304,6 +318,8 @@ int main(int argc, char **argv)
 
     if (status != CLI_GO_ON)
         return status;
+    if (!have_room(&options))
+        return CLI_WRONG;
     if (!options.json && !options.goal)
         report_head(&options, stdout);
     failed = run_all(&options, rows, &count);
