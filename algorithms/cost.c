@@ -132,6 +132,13 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
     return own;
 }
 
+double pcoll_cost_kept(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+{
+    const double core = (double)touched(signature) * pcoll_cost_crowd(signature, machine);
+
+    return pcoll_is_own_data(machine, (uint64_t)core) ? machine->kept : machine->cached;
+}
+
 /* Without a core of its own, each rank waits for the turns of all ranks that share the core. */
 static double turns_of(double crowd, const struct pcoll_machine *machine)
 {

@@ -133,6 +133,11 @@ struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
 struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine);
 
+/* The time for each byte of a block that a rank keeps, if only user buffers pass through its core's
+ * caches. */
+double pcoll_cost_kept(const struct pcoll_signature *signature,
+                       const struct pcoll_machine *machine);
+
 /* Inside a node, or inside a team, as a machine whose plans start in no time. */
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);
 

@@ -151,6 +151,7 @@ void tune_host(struct tune_result *result)
         MPI_Type_vector(COPY_BYTES / BLOCK, BLOCK, 2 * BLOCK, MPI_BYTE, &buffers.strided);
         MPI_Type_commit(&buffers.strided);
         repeat(result, PCOLL_PARAMETER_COPY, measure_copy, &buffers);
+        repeat(result, PCOLL_PARAMETER_KEPT, measure_copy, &buffers);
         repeat(result, PCOLL_PARAMETER_PACK, measure_pack, &buffers);
         repeat(result, PCOLL_PARAMETER_REDUCE, measure_reduce, &buffers);
         MPI_Type_free(&buffers.strided);

@@ -303,14 +303,17 @@ static bool are_consecutive(const struct pcoll_topology *level)
     return true;
 }
 
-/* Between user buffers of a node, ranks only copy their own blocks, in which no other core has
- * lines. */
+/* Between user buffers of a node, ranks only copy the blocks that they keep, in which no other core
+ * has lines. Reductions copy slices into buffers of other ranks, too. */
 static struct pcoll_machine direct(const struct pcoll_search *search)
 {
+    const struct pcoll_signature *signature = search->signature;
+    const bool reduces = pcoll_coll_has(signature->coll, PCOLL_REDUCES);
     struct pcoll_machine machine = search->machine;
 
-    if (!pcoll_is_over_wire(search->signature))
-        machine.copy = pcoll_lesser(machine.copy, machine.cached);
+    if (!pcoll_is_over_wire(signature))
+        machine.copy = pcoll_lesser(machine.copy, reduces ? machine.cached
+                                                          : pcoll_cost_kept(signature, &machine));
     return machine;
 }
 

@@ -22,6 +22,7 @@ struct pcoll_machine {
     double put;    /* per byte, by how much a put between user buffers of a node takes longer than
                     * a get: its receiver has the buffer in its caches, and has to get it back */
     double cached; /* per byte, memory copy with communication buffers that stay in the caches */
+    double kept;   /* per byte, memory copy of a block that a rank keeps, within its core's cache */
     double cache;  /* up to so many MiB of the users' data in a node */
     double share;  /* MiB of the last cache that fall to each core which shares it; 0: unknown */
     double own;    /* MiB of the largest cache that a core has to itself; 0: unknown */
@@ -42,6 +43,7 @@ struct pcoll_machine {
     MEMBER(reduce)                                                                                 \
     MEMBER(put)                                                                                    \
     MEMBER(cached)                                                                                 \
+    MEMBER(kept)                                                                                   \
     MEMBER(cache)                                                                                  \
     MEMBER(share)                                                                                  \
     MEMBER(own)

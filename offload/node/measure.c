@@ -7,8 +7,9 @@
  *   copy    a byte to a communication buffer that rank 1 has just read, or from one that it has
  *           just written: its cache still holds the lines
  *   cached  the same in a ring of 1 MiB, whose buffers have left that cache
+ *   kept    a byte from one part of a rank's user memory to another
  *   rma     a get of one word that its owner has just written
- *   G       a further byte of such a get, of 128 KiB
+ *   G       a further byte of such a get, of 128 KiB, three quarters of which its owner has written
  *   put     what a put takes longer, of a byte that its receiver has just read
  *   reduce  a byte of a sum of doubles with those that rank 1 has just written
  *
@@ -100,6 +101,15 @@ static double copy_twice(struct measurement *m, int k)
     return (double)(pcoll_now() - begin);
 }
 
+static double copy_own(struct measurement *m, int k)
+{
+    const uint64_t begin = pcoll_now();
+
+    (void)k;
+    pcoll_copy(m->user + USER / 2, m->user, USER / 2);
+    return (double)(pcoll_now() - begin);
+}
+
 static double add_doubles(struct measurement *m, int k)
 {
     double *to = (void *)m->user, *from = (void *)m->place->slots[k][1];
@@ -132,6 +142,11 @@ static double get_word(struct measurement *m, int k)
 static void write_user(struct measurement *m, int samples)
 {
     memset(m->user, samples, USER);
+}
+
+static void write_most(struct measurement *m, int samples)
+{
+    memset(m->user, samples, USER / 4 * 3);
 }
 
 static double get_all(struct measurement *m, int k)
@@ -207,15 +222,19 @@ static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
     /* Of the first round in the ring, each sample touches memory for the first time. */
     static const struct figure two = {8, 2, use_slots, copy_twice},
                                ring = {4, PCOLL_MEASURE_PAIRS, use_slots, copy_twice},
-                               sums = {8, 2, use_slots, add_doubles};
+                               sums = {8, 2, use_slots, add_doubles},
+                               own = {2, 8, read_user, copy_own};
     const double near = measure(m, two);
     const double far = near > 0 ? measure(m, ring) : -1;
     const double sum = far > 0 ? measure(m, sums) : -1;
 
+    const double kept = sum > 0 ? measure(m, own) : -1;
+
     machine->copy = near / (2 * PART);
     machine->cached = far / (2 * PART);
     machine->reduce = sum / PART;
-    return sum > 0;
+    machine->kept = kept / (USER / 2);
+    return kept > 0;
 }
 
 /* By how many us; never 0, which means unknown. */
@@ -227,7 +246,7 @@ static double longer_by(double time, double than)
 static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
     static const struct figure words = {4, PARTS, write_user, get_word},
-                               gets = {8, 1, write_user, get_all},
+                               gets = {8, 1, write_most, get_all},
                                puts = {8, 1, read_user, put_all};
     const double word = measure(m, words);
     const double get = word > 0 ? measure(m, gets) : -1;

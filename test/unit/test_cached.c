@@ -89,6 +89,23 @@ static void test_touched(void)
     pcoll_table_destroy(table);
 }
 
+/* Ranks of an alltoall of 4 blocks of 256 KiB touch 2 MiB; beside them the cache of a core has to
+ * hold a buffer of 768 KiB. */
+static void test_kept(void)
+{
+    const struct pcoll_machine fits = {.cached = 2, .kept = 1, .own = 2.75},
+                               too_long = {.cached = 2, .kept = 1, .own = 2.74},
+                               shared = {.cached = 2, .kept = 1, .own = 2.75, .cores = 3},
+                               twice = {.cached = 2, .kept = 1, .own = 4.75, .cores = 2};
+    const struct pcoll_signature alltoall = {
+        .coll = PCOLL_ALLTOALL, .nranks = 4, .bytes = 256 << 10};
+
+    tap_ok(pcoll_cost_kept(&alltoall, &fits) == 1, "kept blocks in a cache of one core");
+    tap_ok(pcoll_cost_kept(&alltoall, &too_long) == 2, "which must be long enough");
+    tap_ok(pcoll_cost_kept(&alltoall, &shared) == 2 && pcoll_cost_kept(&alltoall, &twice) == 1,
+           "for all ranks of the core");
+}
+
 /* A ring has at least eight buffers, which hold a segment. */
 static void test_large_buffers(void)
 {
@@ -113,6 +130,7 @@ int main(void)
 {
     test_caches();
     test_touched();
+    test_kept();
     test_large_buffers();
     return tap_done();
 }

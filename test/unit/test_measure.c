@@ -40,7 +40,7 @@ static bool is_time(double us, double most)
 static bool has_copies(const struct pcoll_machine *m)
 {
     return is_time(m->L, 1000) && is_time(m->copy, 1) && is_time(m->cached, 1) &&
-           is_time(m->reduce, 1);
+           is_time(m->kept, 1) && is_time(m->reduce, 1);
 }
 
 static bool has_cma(const struct pcoll_machine *m)
@@ -69,9 +69,10 @@ static int measure(struct meeting *meeting, int rank, void *argument)
     pcoll_node_measure(pair->place, rank, pair->can_cma, &machine);
     if (rank == 1)
         return machine.L != 0 || machine.copy != 0 || machine.rma != 0;
-    printf("# %.1f ms: L %.3g, copy %.3g, cached %.3g, reduce %.3g, rma %.3g, G %.3g, put %.3g\n",
+    printf("# %.1f ms: L %.3g, copy %.3g, cached %.3g, kept %.3g, reduce %.3g, rma %.3g, G %.3g, "
+           "put %.3g\n",
            (double)(pcoll_now() - begin) / 1e6, machine.L, machine.copy, machine.cached,
-           machine.reduce, machine.rma, machine.G, machine.put);
+           machine.kept, machine.reduce, machine.rma, machine.G, machine.put);
     if (pair->late == 1)
         return machine.L != 0 || machine.g != 3;
     return machine.g != 3 || machine.o != 0 || !has_copies(&machine) ||

@@ -119,6 +119,8 @@ static void test_caches(void)
            "the caches of ranks that share one");
     tap_ok(any->cached == any->copy && any->cache == PCOLL_CACHE_MIB,
            "other ranks have no faster caches");
+    tap_ok(near->kept == near->cached && any->kept == any->copy,
+           "and no core has faster caches of its own");
     tap_ok(shm->cached == shm->copy && shm->cache == PCOLL_CACHE_MIB,
            "a table without caches says that they are no faster");
     pcoll_table_destroy(table);

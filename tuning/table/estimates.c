@@ -61,6 +61,7 @@ struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estim
     machine.pack = optional(estimates, PCOLL_PARAMETER_PACK, 2 * machine.copy);
     machine.put = optional(estimates, PCOLL_PARAMETER_PUT, 0);
     machine.cached = optional(estimates, PCOLL_PARAMETER_CACHED, machine.copy);
+    machine.kept = optional(estimates, PCOLL_PARAMETER_KEPT, machine.cached);
     machine.cache = optional(estimates, PCOLL_PARAMETER_CACHE, PCOLL_CACHE_MIB);
     machine.share = optional(estimates, PCOLL_PARAMETER_SHARE, 0);
     machine.own = optional(estimates, PCOLL_PARAMETER_OWN, 0);

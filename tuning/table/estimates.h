@@ -32,6 +32,7 @@
     PARAMETER(PIN, pin, "us/byte", "registration of memory, per byte")                             \
     PARAMETER(PUT, put, "us/byte", "what a put in a node takes longer than a get")                 \
     PARAMETER(CACHED, cached, "us/byte", "memory copy with buffers that stay in the caches")       \
+    PARAMETER(KEPT, kept, "us/byte", "memory copy within the cache of one core")                   \
     PARAMETER(CACHE, cache, "MiB", "up to how much of the users' data that holds")                 \
     PARAMETER(SHARE, share, "MiB", "part of the last cache for each core that shares it")          \
     PARAMETER(OWN, own, "MiB", "largest cache that a core has to itself")
