@@ -61,15 +61,12 @@ void MPIDI_PCOLL_yield(void)
 
 /* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
  * threads that yield without end have kept all others from the cores for minutes, those of the
- * kernel too. Most passes must not sleep: other communication may go on meanwhile, or computation;
- * and where no plan has been started, none does. Which request a pass waits for is unknown: those
- * of MPICH's own collectives, as at init of a plan, starve others as well. */
+ * kernel too; and ranks that only yield look busy, so that the kernel spreads them over cores on
+ * which others compute, where their peers then wait for them. Most passes must not sleep: other
+ * communication may go on meanwhile, or computation. Which request a pass waits for is unknown. */
 static enum use_of_core yield_or_sleep(void)
 {
-    const bool has_started_plans = MPIDI_PCOLL_plan_changes() > 0;
-
-    return has_started_plans && idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP &&
-                   idle_passes % IDLE_PASSES_PER_SLEEP == 0
+    return idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP && idle_passes % IDLE_PASSES_PER_SLEEP == 0
                ? SLEEP
                : YIELD;
 }

@@ -6,7 +6,8 @@
  *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU time per round and rank
  *
  * With a late rank, there are a tenth of the rounds, and each rank that waits for it may take half
- * of its share of one core.
+ * of its share of one core. One that waits in two rounds for a late message before any plan has
+ * started may take three quarters.
  *
  *   -spins   ranks have been told that they need not share their cores, so one that waits for a
  * late rank spins: nothing else is measured */
@@ -78,6 +79,20 @@ static void round_of_probes(void)
     MPI(MPI_Recv(&token, 1, MPI_INT, left(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     if (check.rank != 0)
         MPI(MPI_Send(&token, 1, MPI_INT, right(), 3, MPI_COMM_WORLD));
+}
+
+enum { LATE_MESSAGE_USEC = 100000 };
+
+static void round_of_late_message(void)
+{
+    int token = 7;
+
+    if (check.rank != 0)
+        MPI(MPI_Recv(&token, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    else
+        usleep(LATE_MESSAGE_USEC);
+    for (int i = 1; check.rank == 0 && i < check.size; i++)
+        MPI(MPI_Send(&token, 1, MPI_INT, i, 4, MPI_COMM_WORLD));
 }
 
 static void round_of_exposure(void)
@@ -164,6 +179,7 @@ static void measure_all(int rounds)
     measure("messages", round_of_messages, rounds, limit);
     measure("tests", round_of_tests, rounds, limit);
     measure("probes", round_of_probes, rounds, limit);
+    measure("late message", round_of_late_message, 2, 0.75 * LATE_MESSAGE_USEC / (check.size - 1));
     MPI(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
     measure("fences", round_of_exposure, rounds, limit);
     MPI(MPI_Win_free(&window));
