@@ -7,8 +7,7 @@
 
 #include "offload/bootstrap.h"
 
-/* Its context is the communicator; its topology, coop_from and measures are not
- * known yet. */
+/* Its context is the communicator; its topology and coop_from are not known yet. */
 struct pcoll_bootstrap MPIDI_PCOLL_bootstrap(MPIR_Comm *comm);
 
 #endif /* BOOTSTRAP_H_INCLUDED */

@@ -258,7 +258,7 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
                            : find_topology(state, settings->distance, settings->distances_differ);
 
     state->bootstrap.coop_from = settings->coop_from;
-    state->bootstrap.measures = settings->measures;
+    state->measures = settings->measures;
     state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
     if (candidacy > 0 && host == candidacy)
         state->bootstrap.bell = MPIDI_PCOLL_agent_start_for_node();
@@ -270,6 +270,22 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
         see_node(state);
     if (state->group && state->bootstrap.rank == 0)
         MPIDI_PCOLL_show_machine(state);
+}
+
+int MPIDI_PCOLL_comm_measure(struct MPIDI_PCOLL_comm *state)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!state->measures)
+        return MPI_SUCCESS;
+    state->measures = false;
+    MPL_free(state->known); /* proposals that did not know the machine */
+    state->known = NULL;
+    if (state->medium->group_measure(state->group) != PCOLL_OK)
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    else if (state->bootstrap.rank == 0)
+        MPIDI_PCOLL_show_measured(state);
+    return mpi_errno;
 }
 
 /* The part of the state that a rank makes alone; NULL: out of memory. */

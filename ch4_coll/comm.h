@@ -8,6 +8,9 @@
 /* Collective over comm at its first call. *state_p is NULL, on all ranks, if the backend does not
  * serve the communicator. */
 int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p);
+/* Collective: the ranks of each node measure their machine, unless they have, or the user does not
+ * want that. Returns an MPI error code. */
+int MPIDI_PCOLL_comm_measure(struct MPIDI_PCOLL_comm *state);
 /* The state that has been made, or NULL. */
 struct MPIDI_PCOLL_comm *MPIDI_PCOLL_comm_find(MPIR_Comm *comm);
 void MPIDI_PCOLL_comm_free_keyval(void);

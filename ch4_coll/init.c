@@ -180,12 +180,22 @@ static int plan_unmapped(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
     return mpi_errno;
 }
 
+/* As plan_on. Ordinary calls do not wait until the ranks have measured their machine: what is
+ * promoted is so short that the tuning table's machine does. */
+static int propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                   struct MPIDI_PCOLL_proposal *proposal)
+{
+    const int mpi_errno = call->is_promoted ? MPI_SUCCESS : MPIDI_PCOLL_comm_measure(state);
+
+    return mpi_errno == MPI_SUCCESS ? MPIDI_PCOLL_agree(call, state, proposal) : mpi_errno;
+}
+
 static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                    struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
     struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
     struct pcoll_choice *choice = &proposal.choice;
-    int mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
+    int mpi_errno = propose(call, state, &proposal);
 
     if (proposal.nrivals > 0 && !choice->algorithm && call->comm->rank == 0)
         MPIDI_PCOLL_correct(state->known, choice); /* the next init of the shape races */

@@ -155,11 +155,11 @@ bool MPIDI_PCOLL_measures(void)
     return MPIR_CVAR_COLL_OFFLOAD_MEASURE && !(path && *path);
 }
 
-static void show_measured(const struct MPIDI_PCOLL_comm *state)
+void MPIDI_PCOLL_show_measured(const struct MPIDI_PCOLL_comm *state)
 {
     const struct pcoll_machine *machine = state->medium->group_machine(state->group);
 
-    if (!state->bootstrap.measures)
+    if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE < 1)
         return;
     fprintf(stderr, "[%d] pcoll: measured in this node:%s", MPIR_Process.rank,
             machine->L > 0 ? "" : " nothing (two ranks with a core each are necessary)");
@@ -178,7 +178,6 @@ void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
 
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE < 1)
         return;
-    show_measured(state);
     state->medium->group_reach(state->group, text, sizeof(text));
     if (*text)
         fprintf(stderr, "[%d] pcoll: user memory of other ranks of this node: %s\n",

@@ -41,7 +41,8 @@ void MPIDI_PCOLL_settings_free(void);
 /* Do the ranks of a node measure their machine? A table that the user gives replaces it. */
 bool MPIDI_PCOLL_measures(void);
 
-/* With MPIR_CVAR_COLL_OFFLOAD_VERBOSE, print what they have measured. */
+/* With MPIR_CVAR_COLL_OFFLOAD_VERBOSE, print what they have measured; what they share. */
+void MPIDI_PCOLL_show_measured(const struct MPIDI_PCOLL_comm *state);
 void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state);
 
 #define MPIDI_PCOLL_PATH_BYTES (2 * PATH_MAX)

@@ -28,6 +28,7 @@ struct MPIDI_PCOLL_comm {
     struct pcoll_topology *topology;     /* that; NULL: all ranks are on one node */
     const struct pcoll_topology *levels; /* below the only node, of the group; NULL: none */
     enum pcoll_level level;              /* the distance between the ranks of a node */
+    bool measures;                       /* the ranks will still measure their machine */
     struct pcoll_bootstrap bootstrap;    /* for the group, and valid as long as the group */
     struct MPIDI_PCOLL_known *known;     /* on rank 0, its last proposals; or NULL */
     struct MPIDI_PCOLL_once once[PCOLL_NUM_COLLS];

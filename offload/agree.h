@@ -37,10 +37,14 @@ enum pcoll_round {
     PCOLL_ROUND_NODE,    /* in each node, after ranks have told where they are bound: can all access
                           * each other's memory, how far apart are the cores */
     PCOLL_ROUND_BELL,    /* in each node: where is the agent's bell */
-    PCOLL_ROUND_MACHINE, /* in each node whose first rank does not know it: what two ranks have
-                          * measured of their machine */
     PCOLL_ROUND_NETWORK, /* what every endpoint can do, how many rails there are, how far apart the
                           * ranks of a node are */
+
+    /* -- before the first choice that depends on the machine -- */
+
+    PCOLL_ROUND_KNOWN,   /* in each node: which machines does its first rank know */
+    PCOLL_ROUND_MACHINE, /* in each node whose first rank does not know it: what two ranks have
+                          * measured of their machine */
 
     /* -- at each call: ch4_coll/agreement.c -- */
 

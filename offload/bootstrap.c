@@ -194,7 +194,6 @@ struct pcoll_bootstrap pcoll_bootstrap_of_circle(struct pcoll_circle *circle)
     return (struct pcoll_bootstrap){
         .rank = circle->mine,
         .nranks = circle->nranks,
-        .measures = circle->outer->measures,
         .crowded = circle->outer->crowded,
         .maps = circle->outer->maps,
         .coop_from = circle->outer->coop_from,

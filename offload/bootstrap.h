@@ -34,9 +34,7 @@ struct pcoll_bootstrap {
                             * `a,b,c` of these; NULL: the provider's choice */
     const struct pcoll_foreign *foreign; /* for the medium to use if no interface is named; NULL:
                                           * MPI lends nothing */
-    bool measures; /* the ranks of a node measure their machine when its group is made, unless
-                    * its first rank knows it already; the same on all ranks */
-    bool crowded;  /* ranks outnumber cores: a waiting rank must yield its core */
+    bool crowded; /* ranks outnumber cores: a waiting rank must yield its core */
     const struct pcoll_locality *locality; /* where this rank is bound in its node; NULL: where the
                                             * kernel says (sysfs.h) */
     bool maps;          /* memory of other processes may be mapped by XPMEM, if all ranks of the

@@ -115,9 +115,11 @@ struct pcoll_medium {
     const struct pcoll_sharing *(*group_sharing)(const struct pcoll_group *group);
     /* Writes into `size` bytes how ranks reach user memory of others of their node, for people. */
     void (*group_reach)(const struct pcoll_group *group, char *text, size_t size);
+    /* Collective: the ranks of a node measure their machine, unless its first rank knows it
+     * already. It takes milliseconds, so a group is made without it. */
+    enum pcoll_result (*group_measure)(struct pcoll_group *group);
     /* What is known of the machine by measurement, valid as long as the group; members that are 0
-     * are unknown. The first rank of a node knows most: another one may have joined it after the
-     * measurement. */
+     * are unknown. */
     const struct pcoll_machine *(*group_machine)(const struct pcoll_group *group);
 
     /* Collective. `plan` must outlive *bound_p. A rank that could not generate its plan passes
@@ -194,6 +196,12 @@ static inline void pcoll_no_reach(const struct pcoll_group *group, char *text, s
     (void)group;
     if (size > 0)
         *text = '\0';
+}
+
+static inline enum pcoll_result pcoll_no_measurement(struct pcoll_group *group)
+{
+    (void)group;
+    return PCOLL_OK;
 }
 
 static inline const struct pcoll_machine *pcoll_no_machine(const struct pcoll_group *group)

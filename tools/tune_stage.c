@@ -83,10 +83,11 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
     stage->table = table;
     stage->bootstrap = tune_bootstrap(&stage->comm, options);
     stage->bootstrap.coop_from = PCOLL_COOP_FROM;
-    stage->bootstrap.measures = options->judge != NULL && options->base == NULL;
     stage->bootstrap.crowded = nnodes > 1 || stage->bootstrap.nranks > online_cores();
     take_localities(stage);
     result = open_group(stage, nnodes);
+    if (result == PCOLL_OK && options->judge && !options->base)
+        result = stage->medium->group_measure(stage->group);
     if (result != PCOLL_OK) {
         if (table)
             fprintf(stderr, "pcoll-tune: %s: %s\n", stage->medium ? stage->medium->name : "media",

@@ -87,17 +87,15 @@ static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
 /* Collective: can every rank access, or map, the memory of its right neighbor, who shares what, and
  * how far apart are neighbors? A refusal is an answer. If all can, all ranks are in one PID
  * namespace: only processes of an outer namespace see those of an inner one, and the ring leads
- * back to its start. *known_p: the machines that rank 0 knows. */
-static enum pcoll_result look_around(struct pcoll_node_group *group, uint64_t *known_p)
+ * back to its start. */
+static enum pcoll_result look_around(struct pcoll_node_group *group)
 {
-    enum { CMA, XPMEM, FARTHEST, KNOWN, NTERMS };
+    enum { CMA, XPMEM, FARTHEST, NTERMS };
     const size_t next = (size_t)((group->bootstrap.rank + 1) % group->bootstrap.nranks);
     const struct pcoll_process_id *self = pcoll_process_self();
-    struct pcoll_term terms[NTERMS] = {
-        [CMA] = {.kind = PCOLL_TERM_MIN},
-        [XPMEM] = {.kind = PCOLL_TERM_MIN},
-        [FARTHEST] = {.kind = PCOLL_TERM_MAX},
-        [KNOWN] = {.kind = PCOLL_TERM_RANK_0, .value = pcoll_machines_known()}};
+    struct pcoll_term terms[NTERMS] = {[CMA] = {.kind = PCOLL_TERM_MIN},
+                                       [XPMEM] = {.kind = PCOLL_TERM_MIN},
+                                       [FARTHEST] = {.kind = PCOLL_TERM_MAX}};
     struct pcoll_distance distance;
     struct pcoll_process_id scratch;
     const struct look own = {
@@ -122,7 +120,6 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, uint64_t *k
     group->can_map = terms[XPMEM].value != 0;
     group->farthest =
         (struct pcoll_distance){terms[FARTHEST].value >> 32, (int)(uint32_t)terms[FARTHEST].value};
-    *known_p = terms[KNOWN].value;
     return result;
 }
 
@@ -167,7 +164,7 @@ static void take_machine(struct pcoll_machine *machine, const struct pcoll_term 
 
 /* Collective: the two neighbors that are farthest apart measure the machine, and all ranks hear
  * what they have measured; nothing, if there is no memory for it. */
-static enum pcoll_result measure_machine(struct pcoll_node_group *group, bool can_cma)
+static enum pcoll_result measure_machine(struct pcoll_node_group *group)
 {
     const struct pcoll_shm_wish wish = {.bytes = sizeof(struct pcoll_measure_place),
                                         .clear = pcoll_node_clear_place};
@@ -179,7 +176,7 @@ static enum pcoll_result measure_machine(struct pcoll_node_group *group, bool ca
     if (pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &extent) != PCOLL_OK)
         return PCOLL_OK;
     if (pair == 0 || pair == 1)
-        pcoll_node_measure((void *)((char *)extent + PCOLL_LINE_BYTES), pair, can_cma,
+        pcoll_node_measure((void *)((char *)extent + PCOLL_LINE_BYTES), pair, group->can_cma,
                            &group->machine);
     put_machine(&group->machine, terms);
     result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_MACHINE, PCOLL_OK, terms, NMEASURED);
@@ -188,20 +185,25 @@ static enum pcoll_result measure_machine(struct pcoll_node_group *group, bool ca
     return result;
 }
 
-/* Collective: what rank 0's process has measured at this distance before is not measured again. Of
- * two user-level threads of one kernel thread, none could run while the other does. */
-static enum pcoll_result know_machine(struct pcoll_node_group *group, bool can_cma, uint64_t known)
+/* What the process of rank 0 has measured at this distance before is not measured again; another
+ * rank may have joined the node after that. Of two user-level threads of one kernel thread, none
+ * could run while the other does. */
+enum pcoll_result pcoll_node_group_measure(struct pcoll_group *base)
 {
+    struct pcoll_node_group *group = pcoll_node_group_of(base);
     const uint64_t distance = group->farthest.nanoseconds;
+    struct pcoll_term known = {.kind = PCOLL_TERM_RANK_0, .value = pcoll_machines_known()};
     enum pcoll_result result;
 
-    if (!group->bootstrap.measures || group->bootstrap.nranks == 1 || !pcoll_may_sleep())
+    if (group->bootstrap.nranks == 1 || !pcoll_may_sleep())
         return PCOLL_OK;
-    if (known & pcoll_machine_bit(distance)) {
+    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_KNOWN, PCOLL_OK, &known, 1);
+    if (result == PCOLL_OK && known.value & pcoll_machine_bit(distance)) {
         pcoll_machine_recall(distance, &group->machine);
         return PCOLL_OK;
     }
-    result = measure_machine(group, can_cma);
+    if (result == PCOLL_OK)
+        result = measure_machine(group);
     if (result == PCOLL_OK)
         pcoll_machine_remember(distance, &group->machine);
     return result;
@@ -320,7 +322,6 @@ static enum pcoll_result open_meeting(struct pcoll_node_group *group,
     group->bootstrap = (struct pcoll_bootstrap){
         .rank = bootstrap->rank,
         .nranks = bootstrap->nranks,
-        .measures = bootstrap->measures,
         .crowded = bootstrap->crowded,
         .context = group,
         .combine = combine_in,
@@ -337,7 +338,6 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     struct pcoll_node_group *group = calloc(1, sizeof(*group));
     enum pcoll_result result =
         pcoll_agree(bootstrap, PCOLL_ROUND_GROUP, group ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
-    uint64_t known = 0;
 
     if (result != PCOLL_OK) {
         free(group);
@@ -346,11 +346,9 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     pcoll_shm_arena_init(&group->arena, bootstrap->rank, bootstrap->nranks);
     result = open_meeting(group, bootstrap);
     if (result == PCOLL_OK)
-        result = look_around(group, &known);
+        result = look_around(group);
     if (result == PCOLL_OK)
         result = find_bell(group, bootstrap->bell);
-    if (result == PCOLL_OK)
-        result = know_machine(group, group->can_cma, known);
     if (result != PCOLL_OK) {
         pcoll_node_group_destroy(&group->base);
         return result;

@@ -254,6 +254,7 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .group_level = pcoll_no_level,
     .group_sharing = pcoll_no_sharing,
     .group_reach = pcoll_no_reach,
+    .group_measure = pcoll_no_measurement,
     .group_machine = pcoll_no_machine,
     .bind = pcoll_trigger_bind,
     .unbind = pcoll_trigger_unbind,

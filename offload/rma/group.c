@@ -189,6 +189,11 @@ void pcoll_rma_group_reach(const struct pcoll_group *group, char *text, size_t s
     pcoll_node_group_reach(pcoll_rma_group_of(group)->node, text, size);
 }
 
+enum pcoll_result pcoll_rma_group_measure(struct pcoll_group *group)
+{
+    return pcoll_node_group_measure(pcoll_rma_group_of(group)->node);
+}
+
 const struct pcoll_machine *pcoll_rma_group_machine(const struct pcoll_group *group)
 {
     return pcoll_node_group_machine(pcoll_rma_group_of(group)->node);

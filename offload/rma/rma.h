@@ -60,6 +60,7 @@ int pcoll_rma_group_rails(const struct pcoll_group *group);
 enum pcoll_level pcoll_rma_group_level(const struct pcoll_group *group);
 const struct pcoll_sharing *pcoll_rma_group_sharing(const struct pcoll_group *group);
 void pcoll_rma_group_reach(const struct pcoll_group *group, char *text, size_t size);
+enum pcoll_result pcoll_rma_group_measure(struct pcoll_group *group);
 const struct pcoll_machine *pcoll_rma_group_machine(const struct pcoll_group *group);
 enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
@@ -105,9 +106,10 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire);
     .group_destroy = pcoll_rma_group_destroy, .group_provides = pcoll_rma_group_provides,          \
     .group_rails = pcoll_rma_group_rails, .group_level = pcoll_rma_group_level,                    \
     .group_sharing = pcoll_rma_group_sharing, .group_reach = pcoll_rma_group_reach,                \
-    .group_machine = pcoll_rma_group_machine, .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind,  \
-    .start = pcoll_rma_start, .progress = pcoll_rma_progress, .spin = pcoll_rma_spin,              \
-    .rest = pcoll_rma_rest, .position = pcoll_rma_position, .poll = rma_poll_all,                  \
-    .lingering = rma_lingering, .finalize = rma_finalize, .group_create = rma_group_create
+    .group_measure = pcoll_rma_group_measure, .group_machine = pcoll_rma_group_machine,            \
+    .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind, .start = pcoll_rma_start,                  \
+    .progress = pcoll_rma_progress, .spin = pcoll_rma_spin, .rest = pcoll_rma_rest,                \
+    .position = pcoll_rma_position, .poll = rma_poll_all, .lingering = rma_lingering,              \
+    .finalize = rma_finalize, .group_create = rma_group_create
 
 #endif /* PCOLL_RMA_H */

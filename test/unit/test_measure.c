@@ -110,8 +110,9 @@ static int make_group(struct attendee *attendee, bool measures, struct pcoll_mac
     struct pcoll_group *group;
     int wrong = 0;
 
-    bootstrap.measures = measures;
     if (shm->group_create(&bootstrap, &group) != PCOLL_OK)
+        return 1;
+    if (measures && shm->group_measure(group) != PCOLL_OK)
         return 1;
     *machine_p = *shm->group_machine(group);
     meeting_allgather(attendee, machine_p, all, sizeof(*machine_p));
