@@ -19,7 +19,8 @@ extern bool MPIDI_PCOLL_promotes;
 /* Of the calls of a communicator. */
 struct MPIDI_PCOLL_tally {
     MPIR_Comm *comm;
-    uint64_t plain; /* the next calls, of which nothing but their number matters */
+    uint64_t plain;      /* the next calls, of which nothing but their number matters */
+    bool awaits_barrier; /* a barrier is none of them */
 };
 
 /* By the handle of the communicator: that of the one that was last used; none is NULL. */
@@ -40,14 +41,14 @@ static inline struct MPIDI_PCOLL_tally **MPIDI_PCOLL_tally_slot(const MPIR_Comm 
 void MPIDI_PCOLL_hook_new_wait(void);
 
 /* Returns whether a call goes to MPICH at once. */
-static inline bool MPIDI_PCOLL_is_plain(const MPIR_Comm *comm)
+static inline bool MPIDI_PCOLL_is_plain(const MPIR_Comm *comm, bool is_barrier)
 {
     struct MPIDI_PCOLL_tally *tally;
 
     if (likely(!MPIDI_PCOLL_promotes))
         return true;
     tally = *MPIDI_PCOLL_tally_slot(comm);
-    if (tally->comm != comm || tally->plain == 0)
+    if (tally->comm != comm || tally->plain == 0 || (is_barrier && tally->awaits_barrier))
         return false;
     tally->plain--;
     if (MPIDI_PCOLL_crowded)
@@ -64,17 +65,18 @@ __typeof__(MPID_Allreduce) MPIDI_PCOLL_Allreduce;
 /* A macro is not expanded within itself: the second name is MPICH's own. The communicator is
  * evaluated twice. */
 #define MPID_Barrier(comm, ...)                                                                    \
-    (MPIDI_PCOLL_is_plain(comm) ? MPID_Barrier(comm, __VA_ARGS__)                                  \
-                                : MPIDI_PCOLL_Barrier(comm, __VA_ARGS__))
+    (MPIDI_PCOLL_is_plain(comm, true) ? MPID_Barrier(comm, __VA_ARGS__)                            \
+                                      : MPIDI_PCOLL_Barrier(comm, __VA_ARGS__))
 #define MPID_Bcast(buffer, count, type, root, comm, ...)                                           \
-    (MPIDI_PCOLL_is_plain(comm) ? MPID_Bcast(buffer, count, type, root, comm, __VA_ARGS__)         \
-                                : MPIDI_PCOLL_Bcast(buffer, count, type, root, comm, __VA_ARGS__))
+    (MPIDI_PCOLL_is_plain(comm, false)                                                             \
+         ? MPID_Bcast(buffer, count, type, root, comm, __VA_ARGS__)                                \
+         : MPIDI_PCOLL_Bcast(buffer, count, type, root, comm, __VA_ARGS__))
 #define MPID_Reduce(send, receive, count, type, op, root, comm, ...)                               \
-    (MPIDI_PCOLL_is_plain(comm)                                                                    \
+    (MPIDI_PCOLL_is_plain(comm, false)                                                             \
          ? MPID_Reduce(send, receive, count, type, op, root, comm, __VA_ARGS__)                    \
          : MPIDI_PCOLL_Reduce(send, receive, count, type, op, root, comm, __VA_ARGS__))
 #define MPID_Allreduce(send, receive, count, type, op, comm, ...)                                  \
-    (MPIDI_PCOLL_is_plain(comm)                                                                    \
+    (MPIDI_PCOLL_is_plain(comm, false)                                                             \
          ? MPID_Allreduce(send, receive, count, type, op, comm, __VA_ARGS__)                       \
          : MPIDI_PCOLL_Allreduce(send, receive, count, type, op, comm, __VA_ARGS__))
 

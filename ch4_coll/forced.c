@@ -49,7 +49,9 @@ const struct MPIDI_PCOLL_forced *MPIDI_PCOLL_forced(void)
             .coop_from = (uint64_t)number("PCOLL_TEST_COOP_FROM", PCOLL_COOP_FROM),
             .share_ucx = number("PCOLL_TEST_SHARE_UCX", 1) != 0,
             .agent_from = (uint64_t)number("PCOLL_TEST_AGENT_FROM", 65536),
-            .promote_after = number("PCOLL_TEST_PROMOTE_AFTER", 32768),
+            .promote_after = number("PCOLL_TEST_PROMOTE_AFTER", 2048),
+            .promote_part =
+                number("PCOLL_TEST_PROMOTE_PART", getenv("PCOLL_TEST_PROMOTE_AFTER") ? 0 : 50),
             .teams = number("PCOLL_TEST_TEAMS", 0),
             .locality = find_locality("PCOLL_TEST_LOCALITY"),
             .agent_spin_usec = (unsigned)number("PCOLL_TEST_AGENT_SPIN", 50),

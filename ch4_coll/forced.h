@@ -13,6 +13,7 @@ struct MPIDI_PCOLL_forced {
     bool share_ucx;      /* plans may use MPICH's UCX */
     uint64_t agent_from; /* bytes of the smallest plan that an agent progresses; 0: all */
     int promote_after;   /* calls of a communicator until the first ones are promoted */
+    int promote_part;    /* building plans may take one part of so many of the time; 0: all of it */
     int teams;           /* as in struct pcoll_hint */
     const struct pcoll_locality *locality; /* as in struct pcoll_bootstrap */
     unsigned agent_spin_usec; /* for which an agent with a core polls in vain before it sleeps */

@@ -73,9 +73,11 @@ typedef int MPIDI_PCOLL_errflag_t;
 #if !MPIDI_PCOLL_SINCE(5, 0, 0)
 #define MPIDI_PCOLL_BYTE MPI_BYTE
 #define MPIDI_PCOLL_INT MPI_INT
+#define MPIDI_PCOLL_UINT64 MPI_UINT64_T
 #else
 #define MPIDI_PCOLL_BYTE MPIR_BYTE_INTERNAL
 #define MPIDI_PCOLL_INT MPIR_INT_INTERNAL
+#define MPIDI_PCOLL_UINT64 MPIR_UINT64_T_INTERNAL
 #endif
 
 /* All of these return an MPI error code. */
@@ -111,6 +113,13 @@ static inline int MPIDI_PCOLL_allgather_int(int own, int *all, MPIR_Comm *comm)
 {
     MPIDI_PCOLL_ATTEMPT(MPIR_Allgather_fallback(&own, 1, MPIDI_PCOLL_INT, all, 1, MPIDI_PCOLL_INT,
                                                 comm, MPIDI_PCOLL_ERRFLAG));
+}
+
+/* Each word becomes the maximum over all ranks, by the collective that ordinary calls use. */
+static inline int MPIDI_PCOLL_allreduce_max(uint64_t *words, int n, MPIR_Comm *comm)
+{
+    MPIDI_PCOLL_ATTEMPT((MPID_Allreduce)(MPI_IN_PLACE, words, n, MPIDI_PCOLL_UINT64, MPI_MAX, comm,
+                                         MPIDI_PCOLL_ERRFLAG));
 }
 
 /* Whether MPICH has made the communicator for its own algorithms, of the ranks of a node or of one

@@ -2,7 +2,6 @@
 
 #include "promote.h"
 
-#include "bootstrap.h"
 #include "call.h"
 #include "child.h"
 #include "comm.h"
@@ -18,13 +17,15 @@
 #include "ch4_coll_promote.h"
 
 #include "offload/agree.h"
+#include "offload/yield.h"
 
 enum {
-    MAX_KEYS = 48,       /* of a communicator; later keys are not promoted */
-    KEY_SLOTS = 64,      /* a power of two */
-    MAX_PLANS = 16,      /* of a communicator */
-    MAX_STATE = 1 << 20, /* bytes of its plans on a rank; the last one may exceed it */
-    MAX_DISTANCE = 16384 /* calls from one review to the next */
+    MAX_KEYS = 48,        /* of a communicator; later keys are not promoted */
+    KEY_SLOTS = 64,       /* a power of two */
+    MAX_PLANS = 16,       /* of a communicator */
+    MAX_STATE = 1 << 20,  /* bytes of its plans on a rank; the last one may exceed it */
+    MAX_DISTANCE = 16384, /* calls from one review to the next */
+    FIRST_NSEC = 1000000  /* the first plan of a communicator takes up to so long for each rank */
 };
 
 struct key {
@@ -41,7 +42,7 @@ struct calls {
     struct MPIDI_PCOLL_tally tally; /* first, as slots point to it */
     uint64_t number;                /* of the last call, once these have been made */
     uint64_t noted_from;            /* calls with greater numbers are noted */
-    uint64_t review;                /* of the call of the next review */
+    uint64_t review;                /* up to this one; then the next review comes */
     uint64_t hash;                  /* of all noted keys */
     uint64_t state_bytes;           /* of the plans */
     int nkeys, nplans;
@@ -57,6 +58,7 @@ struct MPIDI_PCOLL_tally *MPIDI_PCOLL_tallies[MPIDI_PCOLL_TALLIES] = {NO_TALLIES
 unsigned long MPIDI_PCOLL_promoted_plans = 0, MPIDI_PCOLL_promoted_calls = 0;
 
 static int keyval = MPI_KEYVAL_INVALID;
+static uint64_t spent = 0; /* by this process, in nanoseconds, on building plans */
 
 /* ---- keys of a communicator ---- */
 
@@ -136,6 +138,7 @@ static void leave_to_mpich(struct calls *calls)
 {
     calls->is_closed = true;
     calls->tally.plain = UINT64_MAX;
+    calls->tally.awaits_barrier = false;
 }
 
 /* Calls whose keys a review sees: the last ones before it. */
@@ -154,10 +157,33 @@ static void schedule(struct calls *calls, uint64_t distance)
 
     calls->review = calls->number + further;
     calls->noted_from = calls->review - MPL_MIN(further, max_noted());
+    calls->tally.awaits_barrier = false;
     if (calls->nplans > 0)
         return;
     calls->tally.plain = calls->noted_from - calls->number;
     calls->number = calls->noted_from;
+}
+
+/* How many calls a review waits for a barrier. */
+static uint64_t patience(void)
+{
+    return (uint64_t)MPIDI_PCOLL_forced()->promote_after;
+}
+
+/* The next calls only count, unless there are plans; but a barrier ends that. */
+static void await_barrier(struct calls *calls)
+{
+    calls->tally.awaits_barrier = true;
+    if (calls->nplans > 0)
+        return;
+    calls->tally.plain = patience();
+    calls->number += calls->tally.plain;
+}
+
+static void stop_awaiting(struct calls *calls)
+{
+    calls->number -= calls->tally.plain;
+    calls->tally.plain = 0;
 }
 
 static int create_calls(MPIR_Comm *comm, struct calls **calls_p)
@@ -274,9 +300,11 @@ static int build_plan(struct calls *calls, struct key *key)
         .is_promoted = true,
     };
     bool made;
+    const uint64_t begin = pcoll_now();
     const int mpi_errno = MPIDI_PCOLL_call_plan(&call, describe[MPIDI_PCOLL_key_coll(key->key)],
                                                 promoted ? &promoted->plan : NULL, &made);
 
+    spent += pcoll_now() - begin;
     if (made) {
         key->plan = promoted;
         calls->nplans++;
@@ -305,30 +333,58 @@ static struct key *next_key(struct calls *calls)
 }
 
 /* The distance of reviews grows with the number of calls, within bounds: a key that comes late
- * waits for one. */
+ * waits for one. As long as there are no plans, calls are noted for reviews only, so these are
+ * farther apart. */
 static uint64_t next_distance(const struct calls *calls)
 {
     enum { GROWTH = 4 };
 
-    return MPL_MIN(calls->number / GROWTH, MAX_DISTANCE);
+    return MPL_MIN(calls->nplans > 0 ? calls->number / GROWTH : calls->number, MAX_DISTANCE);
 }
 
-/* Collective: have all ranks made the same calls, and is all well so far (mpi_errno)? Then *bytes_p
- * is the most memory that the plans have on a rank. Otherwise the communicator is closed, on all
- * ranks. */
-static int compare(struct calls *calls, int mpi_errno, uint64_t *bytes_p)
+/* Whether this process would have spent more than its part of the time since MPI_Init if the next
+ * plans were built now. */
+static bool is_early(const struct calls *calls)
 {
-    enum { HASH, BYTES, NTERMS };
-    const struct pcoll_bootstrap bootstrap = MPIDI_PCOLL_bootstrap(calls->tally.comm);
+    const uint64_t first =
+        calls->nplans > 0 ? 0 : (uint64_t)calls->tally.comm->local_size * FIRST_NSEC;
+
+    return (spent + first) * (uint64_t)MPIDI_PCOLL_forced()->promote_part >
+           pcoll_now() - MPIDI_PCOLL_promotion_opened();
+}
+
+/* What the calls that are reviewed do themselves; so it needs no memory and no messages that they
+ * have not used yet. */
+static enum pcoll_result combine(void *comm, uint64_t *words, int n)
+{
+    return MPIDI_PCOLL_allreduce_max(words, n, comm) == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
+
+/* What all ranks know after they have compared their calls. */
+struct standing {
+    uint64_t bytes; /* the most memory that the plans have on a rank */
+    bool is_early;  /* for further plans, on some rank */
+};
+
+/* Collective: have all ranks made the same calls, and is all well so far (mpi_errno)? Otherwise the
+ * communicator is closed, on all ranks. */
+static int compare(struct calls *calls, int mpi_errno, struct standing *standing)
+{
+    enum { HASH, BYTES, EARLY, NTERMS };
+    const struct pcoll_bootstrap bootstrap = {.rank = calls->tally.comm->rank,
+                                              .nranks = calls->tally.comm->local_size,
+                                              .context = calls->tally.comm,
+                                              .combine = combine};
     struct pcoll_term terms[NTERMS] = {
         [HASH] = {.kind = PCOLL_TERM_SAME, .value = calls->hash},
         [BYTES] = {.kind = PCOLL_TERM_MAX, .value = calls->state_bytes},
+        [EARLY] = {.kind = PCOLL_TERM_MAX, .value = is_early(calls)},
     };
     const enum pcoll_result mine = mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
     const enum pcoll_result result =
         pcoll_agree(&bootstrap, PCOLL_ROUND_REVIEW, mine, terms, NTERMS);
 
-    *bytes_p = terms[BYTES].value;
+    *standing = (struct standing){terms[BYTES].value, terms[EARLY].value != 0};
     if (result == PCOLL_OK && !terms[HASH].differs)
         return mpi_errno;
     leave_to_mpich(calls);
@@ -344,7 +400,7 @@ static int compare(struct calls *calls, int mpi_errno, uint64_t *bytes_p)
 /* Collective: build the plans that have been earned. */
 static int review(struct calls *calls)
 {
-    uint64_t bytes;
+    struct standing standing;
     struct key *key = NULL;
     bool is_full;
     int mpi_errno = MPI_SUCCESS;
@@ -352,22 +408,33 @@ static int review(struct calls *calls)
     do {
         if (key)
             mpi_errno = build_plan(calls, key);
-        mpi_errno = compare(calls, mpi_errno, &bytes);
+        mpi_errno = compare(calls, mpi_errno, &standing);
         if (mpi_errno != MPI_SUCCESS || calls->is_closed)
             return mpi_errno;
-        is_full = calls->nplans == MAX_PLANS || bytes >= MAX_STATE;
-        key = is_full ? NULL : next_key(calls);
+        is_full = calls->nplans == MAX_PLANS || standing.bytes >= MAX_STATE;
+        key = is_full || standing.is_early ? NULL : next_key(calls);
     } while (key);
     schedule(calls, is_full ? UINT64_MAX - calls->number : next_distance(calls));
     return MPI_SUCCESS;
 }
 
+static bool is_barrier(uint64_t key)
+{
+    return key != 0 && MPIDI_PCOLL_key_coll(key) == PCOLL_BARRIER;
+}
+
 static int count(struct calls *calls, uint64_t key, MPI_Op op, MPI_Datatype type)
 {
-    if (++calls->number <= calls->noted_from)
+    calls->number++;
+    if (calls->number > calls->noted_from && calls->number <= calls->review)
+        note(calls, key, op, type);
+    if (calls->number < calls->review)
         return MPI_SUCCESS;
-    note(calls, key, op, type);
-    return calls->number == calls->review ? review(calls) : MPI_SUCCESS;
+    if (is_barrier(key) || calls->number - calls->review >= patience())
+        return review(calls);
+    if (!calls->tally.awaits_barrier)
+        await_barrier(calls);
+    return MPI_SUCCESS;
 }
 
 int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype type,
@@ -382,6 +449,8 @@ int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype t
     mpi_errno = calls_of(comm, &calls);
     if (mpi_errno != MPI_SUCCESS || !calls)
         return mpi_errno;
+    if (calls->tally.awaits_barrier && is_barrier(key))
+        stop_awaiting(calls);
     if (calls->tally.plain > 0) {
         calls->tally.plain--; /* another communicator had the place of its tally */
         return MPI_SUCCESS;

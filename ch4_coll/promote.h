@@ -8,15 +8,21 @@
  * All ranks must take the plan for the same calls. What a rank decides by depends only on the calls
  * that it has made on the communicator, in MPI's order: each has a number, and a key that MPI makes
  * equal on all ranks. Plans are built in reviews, which come after agreed numbers of calls,
- * whatever their keys. A rank notes the keys of the last calls before a review, and in it the ranks
- * compare a hash of them. If it is the same everywhere, so are their counts, and they build the
- * same plans; otherwise the program has broken a rule of MPI, and its communicator is left to
- * MPICH. So is one whose ranks are on several nodes, or have different settings: each rank
- * publishes its own before it meets the others, so that all of them see the same at their first
- * call.
+ * whatever their keys, and there at the next barrier, or in its absence after as many calls again:
+ * a program that takes times has barriers between what it times. A rank notes the keys of the last
+ * calls before a review, and in it the ranks compare a hash of them. If it is the same everywhere,
+ * so are their counts, and they build the same plans; otherwise the program has broken a rule of
+ * MPI, and its communicator is left to MPICH. So is one whose ranks are on several nodes, or have
+ * different settings: each rank publishes its own before it meets the others, so that all of them
+ * see the same at their first call.
  *
- * The first review takes milliseconds, so it comes when calls may have lost as much by going to
- * MPICH; until then a call costs little more than its count (ch4_coll_promote.h). */
+ * A communicator's first plan takes milliseconds, and nobody knows how many calls will follow. As
+ * in renting or buying skis, it is built once the calls so far have lost as much by going to MPICH:
+ * whatever follows, no more than twice the loss of a rank that knew the future. 2048 calls have
+ * lost that. But they may be all that the program does, so no process spends more than a fiftieth
+ * of the time since MPI_Init on plans: a review in which one of them would, builds none. All ranks
+ * do the same, as each tells in the review whether its own time suffices. Until then a call costs
+ * little more than its count (ch4_coll_promote.h); doc/notes/when-to-promote.md has the figures. */
 
 #ifndef PROMOTE_H_INCLUDED
 #define PROMOTE_H_INCLUDED
@@ -36,6 +42,9 @@ extern unsigned long MPIDI_PCOLL_promoted_plans, MPIDI_PCOLL_promoted_calls;
 
 /* Read the user's setting, and publish it with the cores that this rank may use. */
 void MPIDI_PCOLL_promotion_open(void);
+
+/* When it was called, in nanoseconds. */
+uint64_t MPIDI_PCOLL_promotion_opened(void);
 
 /* In a child of a fork: no more calls are served. */
 void MPIDI_PCOLL_promotion_end(void);

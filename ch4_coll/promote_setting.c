@@ -9,14 +9,17 @@
 #include "ch4_coll_promote.h"
 
 #include "algorithms/util.h"
+#include "offload/yield.h"
 
 /* Of what MPI_Finalize calls: before the plans that serve ordinary calls end (session.c). */
 enum { BEFORE_PLANS_END = 8 };
 
 bool MPIDI_PCOLL_promotes = false;
 
-static enum { OFF, EXACT, ALL } level = OFF; /* what is promoted */
-static const char *const names[] = {[OFF] = "off", [EXACT] = "exact", [ALL] = "all"};
+static enum { UNKNOWN, OFF, EXACT, ALL } level = OFF; /* what is promoted; 0 is not published */
+static uint64_t opened = 0;                           /* when MPI was initialized */
+static const char *const names[] = {
+    [UNKNOWN] = "unknown", [OFF] = "off", [EXACT] = "exact", [ALL] = "all"};
 
 static void read_level(void)
 {
@@ -36,6 +39,12 @@ static void read_level(void)
     MPIDI_PCOLL_report(text);
 }
 
+/* The default is not worth a message. */
+static bool is_asked_for(void)
+{
+    return level == ALL || MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0;
+}
+
 void MPIDI_PCOLL_promotion_end(void)
 {
     MPIDI_PCOLL_promotes = false;
@@ -49,13 +58,14 @@ static int end(void *extra)
 
 /* Whether MPICH has a lock for each VCI, as whether a process has threads, may differ between the
  * ranks of a communicator, so only the build decides. A rank whose setting the others cannot see
- * promotes nothing, as they take it to be off. */
+ * promotes nothing. */
 void MPIDI_PCOLL_promotion_open(void)
 {
     char text[160];
     int error;
 
     level = OFF;
+    opened = pcoll_now();
     if (MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL)
         read_level();
     if (MPIR_Process.local_size == 1)
@@ -66,12 +76,18 @@ void MPIDI_PCOLL_promotion_open(void)
                  "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: no memory that the ranks of this node share: %s; "
                  "using off",
                  strerror(error));
-        MPIDI_PCOLL_report(text);
+        if (is_asked_for())
+            MPIDI_PCOLL_report(text);
         level = OFF;
     }
     MPIDI_PCOLL_promotes = level != OFF;
     if (MPIDI_PCOLL_promotes)
         MPIR_Add_finalize(end, NULL, BEFORE_PLANS_END);
+}
+
+uint64_t MPIDI_PCOLL_promotion_opened(void)
+{
+    return opened;
 }
 
 /* MPICH lists the ranks of a node in ascending order. */
@@ -82,7 +98,7 @@ static int setting_of(MPIR_Comm *comm, int rank)
     const int *found = bsearch(&world_rank, ranks, (size_t)MPIR_Process.local_size, sizeof(*ranks),
                                pcoll_compare_ints);
 
-    return found ? MPIDI_PCOLL_setting_of((int)(found - ranks)) : OFF;
+    return found ? MPIDI_PCOLL_setting_of((int)(found - ranks)) : UNKNOWN;
 }
 
 /* The first rank that promotes says why it does not here. */
@@ -95,7 +111,7 @@ bool MPIDI_PCOLL_all_promote(MPIR_Comm *comm)
     for (int r = 0; r < comm->local_size; r++) {
         const int setting = setting_of(comm, r);
 
-        is_first &= setting == OFF || r >= comm->rank;
+        is_first &= setting <= OFF || r >= comm->rank;
         if (setting != level)
             other = r;
     }
@@ -105,7 +121,7 @@ bool MPIDI_PCOLL_all_promote(MPIR_Comm *comm)
              "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: '%s' here, but '%s' on process %d of MPI_COMM_WORLD; "
              "calls that both make are not promoted",
              names[level], names[setting_of(comm, other)], MPIDI_PCOLL_world_rank(comm, other));
-    if (is_first)
+    if (is_first && (setting_of(comm, other) != UNKNOWN || is_asked_for()))
         MPIDI_PCOLL_report(text);
     return false;
 }

@@ -4,6 +4,8 @@
  *                     each of them: nothing may grow
  *   -times=N (0)      calls on one communicator: nothing may grow
  *   -many=N (0)       communicators that are used in turn, each until it has plans
+ *   -after=N (0)      plans must come at the first barrier after N calls, which is
+ *                     PCOLL_TEST_PROMOTE_AFTER, or, without one, after as many calls again
  *   -none             nothing must be promoted
  */
 
@@ -126,6 +128,40 @@ static void use_many(int comms)
     check_note("%lld calls have been promoted",
                check_pvar("coll_offload_promoted_calls") - promoted);
 }
+
+/* How many of `times` calls that are no barriers are promoted. */
+static long long promoted_of(int times, MPI_Comm comm)
+{
+    const long long before = check_pvar("coll_offload_promoted_calls");
+
+    for (int i = 0; i < times; i++) {
+        int in = check.rank + i, out = -1;
+
+        MPI(MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_MAX, comm));
+        CHECK(out == check.size - 1 + i);
+    }
+    return check_pvar("coll_offload_promoted_calls") - before;
+}
+
+static void await_barrier(int after)
+{
+    MPI_Comm comm;
+
+    check_phase("a barrier after %d calls", after);
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK(promoted_of(after + 1, comm) == 0);
+    MPI(MPI_Barrier(comm));
+    CHECK(promoted_of(2, comm) == 2);
+    MPI(MPI_Comm_free(&comm));
+
+    check_phase("no barrier after %d calls", after);
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    MPI(MPI_Barrier(comm));
+    CHECK(promoted_of(2 * after - 1, comm) == 0);
+    CHECK(promoted_of(2, comm) == 2);
+    MPI(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -135,6 +171,8 @@ int main(int argc, char **argv)
         call_often(check_number("times", 0));
     if (check_option("many"))
         use_many((int)check_number("many", 0));
+    if (check_option("after"))
+        await_barrier((int)check_number("after", 0));
     check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));
     if (check_option("none"))
         CHECK(check_pvar("coll_offload_promoted_calls") == 0);
