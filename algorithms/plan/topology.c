@@ -236,7 +236,7 @@ enum pcoll_result pcoll_topology_write(const struct pcoll_node_map *map, const i
     return PCOLL_OK;
 }
 
-/* Returns whether the first n ranks are on the first nodes, for every bound n between nodes. */
+/* Returns whether each node's ranks follow those of the nodes before it. */
 static bool is_consecutive(const struct pcoll_topology *table)
 {
     for (int place = 0, next = 1; place < table->nranks; place++) {

@@ -411,48 +411,12 @@ segments_of_user_win() {
     segments_are 256 512 UCX_TCP_RX_SEG_SIZE=512k
 }
 
-# write_repeated FILE.c: a program that repeats short collectives of several shapes, in place too, and checks the data.
-write_repeated() {
-    echo '#include <mpi.h>
-        int rank, n;
-        static void turn(int i, int count, MPI_Comm comm)
-        {
-            int root = i % 2 * (n - 1), sum = n * (n - 1) / 2, a[3], b[3], c[3], d[3];
-            for (int k = 0; k < 3; k++) a[k] = b[k] = i + k + rank, c[k] = -1, d[k] = rank == root ? i + k : -1;
-            MPI_Allreduce(a, c, count, MPI_INT, MPI_SUM, comm);
-            MPI_Allreduce(MPI_IN_PLACE, b, count, MPI_INT, MPI_SUM, comm);
-            MPI_Bcast(d, count, MPI_INT, root, comm);
-            for (int k = 0; k < 3; k++)
-                if (k < count ? b[k] != n * (i + k) + sum || c[k] != b[k] || d[k] != i + k : c[k] != -1)
-                    MPI_Abort(comm, 1);
-            for (int k = 0; k < 3; k++) c[k] = -1;
-            MPI_Reduce(a, c, count, MPI_INT, MPI_MAX, root, comm);
-            for (int k = 0; k < 3; k++)
-                if (c[k] != (rank == root && k < count ? i + k + n - 1 : -1)) MPI_Abort(comm, 1);
-            MPI_Barrier(comm);
-        }
-        int main(int argc, char **argv)
-        {
-            MPI_Comm comm;
-            MPI_Init(&argc, &argv);
-            MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-            MPI_Comm_size(MPI_COMM_WORLD, &n);
-            for (int j = 0; j < 3; j++) {
-                MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-                for (int i = 0; i < 600; i++) turn(i, 1 + i % 3, j % 2 ? MPI_COMM_WORLD : comm);
-                MPI_Comm_free(&comm);
-            }
-            return MPI_Finalize();
-        }' >"$1"
-}
-
 # Interposed requests serve what is repeated, with right data, and tell the times of each run.
 programs_run() {
     local program=$results/ours/repeated list=$results/programs.json runs=$results/programs.runs json=$results/programs-out.json
     mkdir -p "$results/ours"
     rm -f "$runs"
-    write_repeated "$program.c"
-    "$mpicc" -o "$program" "$program.c"
+    "$mpicc" -o "$program" "$repo/bench/programs/repeated.c"
     echo "[{\"name\": \"repeated\", \"ranks\": 3, \"command\": \"$results/{library}/repeated\"}]" >"$list"
     timeout 100 "$repo/maint/programs" "$list" -n 3 --rounds=2 --variants=calls,persistent,all --prefix="$build/install" \
         --runs="$runs" --json="$json" --busy
@@ -465,7 +429,10 @@ sys.exit(not (len(runs) == 6 and all(run[2]["calls"] == 9000 for run in runs) an
               served["persistent"] == 5928 and found["columns"] == ["calls", "persistent", "all"] and len(found["rows"]) == 3))' \
         "$runs" "$json"
     ! timeout 10 "$repo/maint/programs" "$list" -n 4 2>"$results/programs.txt" &&
-        grep -q 'no such program with 4 ranks' "$results/programs.txt"
+        grep -q 'no such program with 4 ranks' "$results/programs.txt" || return
+    echo '[{"name": "repeated"}]' >"$list"
+    ! timeout 10 "$repo/maint/programs" "$list" 2>"$results/programs.txt" &&
+        grep -q "$list: KeyError: 'command'" "$results/programs.txt"
 }
 
 suite_mpi() {

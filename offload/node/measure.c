@@ -227,7 +227,6 @@ static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
     const double near = measure(m, two);
     const double far = near > 0 ? measure(m, ring) : -1;
     const double sum = far > 0 ? measure(m, sums) : -1;
-
     const double kept = sum > 0 ? measure(m, own) : -1;
 
     machine->copy = near / (2 * PART);
