@@ -277,7 +277,7 @@ struct elements elements_complex(MPI_Op op, MPI_Datatype type)
     return e;
 }
 
-/* An integer below 2^11 as an IEEE half. */
+/* An integer below 2^11 as an IEEE half, and back. */
 static uint16_t half_of(int value)
 {
     const int size = abs(value);
@@ -288,6 +288,14 @@ static uint16_t half_of(int value)
     return size == 0 ? 0
                      : (uint16_t)((value < 0 ? 0x8000 : 0) + ((exponent + 15) << 10) +
                                   ((size << (10 - exponent)) & 1023));
+}
+
+static int value_of_half(uint16_t half)
+{
+    const int exponent = (half >> 10 & 31) - 15;
+    const int size = exponent < 0 ? 0 : (1024 + (half & 1023)) >> (10 - exponent);
+
+    return half & 0x8000 ? -size : size;
 }
 
 static uint16_t bfloat16_of(int value)
@@ -307,6 +315,19 @@ static void set_halves(const struct elements *e, void *dense, int rank, int step
     (void)e;
     for (long i = 0; i < n; i++)
         to[i] = half_of(value_of(rank, step, first + i));
+}
+
+/* MPI_Reduce_local cannot serve: in MPICH before 4.1 with yaksa it leaves halves as they are. */
+static void fold_halves(const struct elements *e, const void *left, void *right, long n)
+{
+    const uint16_t *from = left;
+    uint16_t *to = right;
+
+    for (long i = 0; i < n; i++) {
+        const int x = value_of_half(from[i]), y = value_of_half(to[i]);
+
+        to[i] = half_of(e->op == MPI_SUM ? x + y : (e->op == MPI_MAX) == (x > y) ? x : y);
+    }
 }
 
 static void set_bfloat16(const struct elements *e, void *dense, int rank, int step, long first,
@@ -340,6 +361,7 @@ struct elements elements_halves(MPI_Op op)
 #endif
 
     e.set = set_halves;
+    e.fold = fold_halves;
     return e;
 }
 
