@@ -48,7 +48,7 @@ in_debian() {
 
 # The packages that a user names; apt installs what they depend on.
 install_debian() {
-    make_root "$debian_root" make,perl
+    make_root "$debian_root" make,perl,python3 # of the tests
     in_debian bash -c 'apt-get -y --no-install-recommends install /packages/{mpich,libmpich}*.deb'
     in_debian mpichversion
     in_debian dpkg-query -W mpich libmpich12 libmpich-dev
