@@ -395,6 +395,7 @@ int main(int argc, char **argv)
         set_algorithm(&opts);
     if (!opts.once)
         setenv("MPIR_CVAR_COLL_OFFLOAD_USED_ONCE", "0", 0); /* inits are those of plans */
+    setenv("MPIR_CVAR_COLL_OFFLOAD_PROMOTE", "off", 0);     /* ordinary calls are those of MPICH */
     MPI_Init(NULL, NULL);
     int status = run_or_tell(&opts, result);
     MPI_Finalize();

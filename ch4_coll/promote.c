@@ -24,7 +24,8 @@ enum {
     KEY_SLOTS = 64,       /* a power of two */
     MAX_PLANS = 16,       /* of a communicator */
     MAX_STATE = 1 << 20,  /* bytes of its plans on a rank; the last one may exceed it */
-    MAX_DISTANCE = 16384, /* calls from one review to the next */
+    MAX_DISTANCE = 16384, /* calls from one review to the next as long as there are no plans */
+    PLAN_DISTANCE = 2048, /* and then */
     FIRST_NSEC = 1000000  /* the first plan of a communicator takes up to so long for each rank */
 };
 
@@ -333,13 +334,15 @@ static struct key *next_key(struct calls *calls)
 }
 
 /* The distance of reviews grows with the number of calls, within bounds: a key that comes late
- * waits for one. As long as there are no plans, calls are noted for reviews only, so these are
+ * waits for one, and behind a barrier that is a plan its calls take longer meanwhile, as all ranks
+ * begin them at once. As long as there are no plans, calls are noted for reviews only, so these are
  * farther apart. */
 static uint64_t next_distance(const struct calls *calls)
 {
     enum { GROWTH = 4 };
 
-    return MPL_MIN(calls->nplans > 0 ? calls->number / GROWTH : calls->number, MAX_DISTANCE);
+    return calls->nplans > 0 ? MPL_MIN(calls->number / GROWTH, PLAN_DISTANCE)
+                             : MPL_MIN(calls->number, MAX_DISTANCE);
 }
 
 /* Whether this process would have spent more than its part of the time since MPI_Init if the next
@@ -366,11 +369,20 @@ struct standing {
     bool is_early;  /* for further plans, on some rank */
 };
 
-/* Collective: have all ranks made the same calls, and is all well so far (mpi_errno)? Otherwise the
- * communicator is closed, on all ranks. */
+/* Whether this rank may have to share its core, and plans are not for such ranks. */
+static bool is_too_crowded(void)
+{
+    if (MPIDI_PCOLL_promotes_crowded())
+        return false;
+    MPIDI_PCOLL_see_missing_cores();
+    return MPIDI_PCOLL_crowded;
+}
+
+/* Collective: have all ranks made the same calls, and is all well so far (mpi_errno)? Otherwise, or
+ * if it is too crowded on one of them, the communicator is closed, on all ranks. */
 static int compare(struct calls *calls, int mpi_errno, struct standing *standing)
 {
-    enum { HASH, BYTES, EARLY, NTERMS };
+    enum { HASH, BYTES, EARLY, CROWDED, NTERMS };
     const struct pcoll_bootstrap bootstrap = {.rank = calls->tally.comm->rank,
                                               .nranks = calls->tally.comm->local_size,
                                               .context = calls->tally.comm,
@@ -379,21 +391,25 @@ static int compare(struct calls *calls, int mpi_errno, struct standing *standing
         [HASH] = {.kind = PCOLL_TERM_SAME, .value = calls->hash},
         [BYTES] = {.kind = PCOLL_TERM_MAX, .value = calls->state_bytes},
         [EARLY] = {.kind = PCOLL_TERM_MAX, .value = is_early(calls)},
+        [CROWDED] = {.kind = PCOLL_TERM_MAX, .value = is_too_crowded()},
     };
     const enum pcoll_result mine = mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
     const enum pcoll_result result =
         pcoll_agree(&bootstrap, PCOLL_ROUND_REVIEW, mine, terms, NTERMS);
 
     *standing = (struct standing){terms[BYTES].value, terms[EARLY].value != 0};
-    if (result == PCOLL_OK && !terms[HASH].differs)
+    if (result == PCOLL_OK && !terms[HASH].differs && terms[CROWDED].value == 0)
         return mpi_errno;
     leave_to_mpich(calls);
     if (result != PCOLL_OK && mpi_errno == MPI_SUCCESS)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     else if (result == PCOLL_OK && calls->tally.comm->rank == 0 &&
              MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
-        MPIDI_PCOLL_report("ranks of a communicator do not make the same calls, so none of them is "
-                           "promoted");
+        MPIDI_PCOLL_report(terms[HASH].differs
+                               ? "ranks of a communicator do not make the same calls, so none of "
+                                 "them is promoted"
+                               : "ranks of a communicator may have to share cores, so its calls "
+                                 "are promoted only if MPIR_CVAR_COLL_OFFLOAD_PROMOTE asks for it");
     return mpi_errno;
 }
 

@@ -105,14 +105,15 @@ static const struct element *find_element(MPI_Datatype type)
 
 /* Is the result the same to the last bit whichever way the ranks reduce? A minimum of numbers is
  * one of them; which one, if a zero has both signs or a value is no number, no implementation says.
- */
-static bool is_exact(MPI_Op op, uint32_t number)
+ * A sum of two has the same bits in either order. */
+static bool is_exact(MPI_Op op, uint32_t number, int nranks)
 {
-    return number <= PCOLL_ELEMENT_UINT64 || (op != MPI_SUM && op != MPI_PROD);
+    return number <= PCOLL_ELEMENT_UINT64 || (op != MPI_SUM && op != MPI_PROD) ||
+           (op == MPI_SUM && nranks == 2);
 }
 
 uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint bytes, MPI_Op op,
-                                   MPI_Datatype type)
+                                   MPI_Datatype type, int nranks)
 {
     const struct element *element;
 
@@ -120,7 +121,7 @@ uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint byte
         !HANDLE_IS_BUILTIN(type))
         return 0;
     element = find_element(type);
-    if (!MPIDI_PCOLL_promotes_inexact() && !is_exact(op, element->number))
+    if (!MPIDI_PCOLL_promotes_inexact() && !is_exact(op, element->number, nranks))
         return 0;
     return key_of(coll, class_of(bytes, element->classes), root, (uint8_t)(op & 0xff),
                   element->number);

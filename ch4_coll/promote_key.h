@@ -14,7 +14,7 @@ uint64_t MPIDI_PCOLL_key(enum pcoll_coll coll, int root, MPI_Aint bytes);
 
 /* The same of a reduction, whose class holds whole elements. */
 uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint bytes, MPI_Op op,
-                                   MPI_Datatype type);
+                                   MPI_Datatype type, int nranks);
 
 enum pcoll_coll MPIDI_PCOLL_key_coll(uint64_t key);
 int MPIDI_PCOLL_key_root(uint64_t key);

@@ -16,16 +16,18 @@ enum { BEFORE_PLANS_END = 8 };
 
 bool MPIDI_PCOLL_promotes = false;
 
-static enum { UNKNOWN, OFF, EXACT, ALL } level = OFF; /* what is promoted; 0 is not published */
-static uint64_t opened = 0;                           /* when MPI was initialized */
+/* What is promoted; 0 is not published. */
+static enum { UNKNOWN, OFF, AUTO, EXACT, ALL } level = OFF;
+static uint64_t opened = 0; /* when MPI was initialized */
 static const char *const names[] = {
-    [UNKNOWN] = "unknown", [OFF] = "off", [EXACT] = "exact", [ALL] = "all"};
+    [UNKNOWN] = "unknown", [OFF] = "off", [AUTO] = "auto", [EXACT] = "exact", [ALL] = "all"};
 
 static void read_level(void)
 {
     const char *wish = MPIR_CVAR_COLL_OFFLOAD_PROMOTE;
     char text[120];
 
+    level = AUTO;
     if (!wish || !*wish)
         return;
     for (int i = OFF; i <= ALL; i++)
@@ -34,7 +36,8 @@ static void read_level(void)
             return;
         }
     snprintf(text, sizeof(text),
-             "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: no '%.30s' (allowed: off, exact, all); using off",
+             "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: no '%.30s' (allowed: off, auto, exact, all); using "
+             "auto",
              wish);
     MPIDI_PCOLL_report(text);
 }
@@ -42,7 +45,7 @@ static void read_level(void)
 /* The default is not worth a message. */
 static bool is_asked_for(void)
 {
-    return level == ALL || MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0;
+    return level > AUTO || MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0;
 }
 
 void MPIDI_PCOLL_promotion_end(void)
@@ -124,6 +127,11 @@ bool MPIDI_PCOLL_all_promote(MPIR_Comm *comm)
     if (is_first && (setting_of(comm, other) != UNKNOWN || is_asked_for()))
         MPIDI_PCOLL_report(text);
     return false;
+}
+
+bool MPIDI_PCOLL_promotes_crowded(void)
+{
+    return level > AUTO;
 }
 
 bool MPIDI_PCOLL_promotes_inexact(void)

@@ -74,8 +74,9 @@ static int find_reduction(enum pcoll_coll coll, int root, MPI_Aint count, MPI_Da
     MPI_Aint bytes;
 
     MPIDI_Datatype_check_size(type, count, bytes);
-    return MPIDI_PCOLL_promote(comm, MPIDI_PCOLL_reduction_key(coll, root, bytes, op, type), op,
-                               type, plan_p);
+    return MPIDI_PCOLL_promote(
+        comm, MPIDI_PCOLL_reduction_key(coll, root, bytes, op, type, comm->local_size), op, type,
+        plan_p);
 }
 
 int MPIDI_PCOLL_Barrier(MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)

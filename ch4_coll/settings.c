@@ -96,19 +96,21 @@ cvars:
     - name        : MPIR_CVAR_COLL_OFFLOAD_PROMOTE
       category    : COLLECTIVE
       type        : string
-      default     : off
+      default     : auto
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Which ordinary blocking calls get plans once they have been repeated often enough:
         barrier, bcast, reduce and allreduce of up to 1024 bytes on communicators within a node.
-        Values: off, exact (those whose results cannot depend on the order in which ranks
-        reduce, so that no bit changes when a call gets its plan: no sums or products of
-        floating-point numbers; of zeros of both signs, or a number and a NaN, a minimum or
-        maximum may be either), all. Set it where a program spends much time in short
-        collectives. Communicators whose ranks have different values are left to MPICH, and so are
-        those of a rank that cannot share memory in /dev/shm with the others.
+        Values: off, auto (exact where every rank of the communicator has a core, otherwise off),
+        exact (those whose results cannot depend on the order in which ranks reduce, so that no
+        bit changes when a call gets its plan: no sums of floating-point numbers on more than two
+        ranks, and no products; of zeros of both signs, a number and a NaN, or two NaNs, the
+        result may be either), all. Set it to all where a program spends much time in short sums
+        and may have other last bits at each run. Communicators whose ranks have different values
+        are left to MPICH, and so are those of a rank that cannot share memory in /dev/shm with
+        the others.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE

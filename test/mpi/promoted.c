@@ -119,7 +119,8 @@ static void count_promoted(int is_exact)
         {"1024 B of longs", 128, MPI_LONG, MPI_PROD, 1},
         {"1032 B of longs", 129, MPI_LONG, MPI_PROD, 0},
         {"a minimum", 1, MPI_DOUBLE, MPI_MIN, 1},
-        {"a sum of doubles", 1, MPI_DOUBLE, MPI_SUM, !is_exact},
+        {"a sum of doubles", 1, MPI_DOUBLE, MPI_SUM, !is_exact || check.size == 2},
+        {"a product of doubles", 1, MPI_DOUBLE, MPI_PROD, !is_exact},
         {"a product of complex numbers", 1, MPI_C_FLOAT_COMPLEX, MPI_PROD, !is_exact},
         {"pairs with gaps", 1, MPI_DOUBLE_INT, MPI_MAXLOC, 0},
     };
