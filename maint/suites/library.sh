@@ -18,11 +18,16 @@ own() {
     make -j"$jobs" V=0 $targets
 }
 
+# Seconds that a unit test may take.
+unit_limit() {
+    if [ "$PCOLL_TEST_DEPTH" -lt 2 ]; then echo 1200; else echo 7200; fi
+}
+
 # unit_tests SUITE FOLDER [NAMES]: run the unit tests built in FOLDER, the slowest first, and one more
 # at a time than there are cores, since ranks over a network mostly wait. NAMES is a pattern of grep -P
 # for what follows test_.
 unit_tests() {
-    local name suite=$1 log=$results/$1
+    local name suite=$1 log=$results/$1 limit=${limit:-$(unit_limit)}
     cd "$build/$2"
     for name in $(unit_programs | grep -xP "test/unit/test_(${3:-.*})"); do
         [ ! -x "$name" ] || echo "${name##*/}"
@@ -33,7 +38,7 @@ unit_tests() {
         echo $? >"$0-NAME.status"
         read -r seconds _ <"$0-NAME.time"
         [ "$seconds" -lt 5 ] || echo "# ${0##*/} NAME: $seconds s" >&3' \
-        "$log" $((PCOLL_TEST_DEPTH < 2 ? 1200 : 7200))
+        "$log" "$limit"
     while read -r name; do
         awk -v OFS='\t' -v name="$suite/$name" '{ print name, $1, $2 + $3 }' "$log-$name.time" \
             >>"$times_now"
@@ -65,8 +70,10 @@ suite_unit() {
 }
 
 # Sanitizers check code paths, and the first few jobs of each kind already cover them: every test runs
-# one depth lower.
+# one depth lower, with the limit of the depth that was asked for.
 sanitized() {
+    local limit
+    limit=$(unit_limit)
     local -x PCOLL_TEST_DEPTH=$((PCOLL_TEST_DEPTH > 0 ? PCOLL_TEST_DEPTH - 1 : 0))
     unit_tests "$@"
 }
