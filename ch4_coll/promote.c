@@ -24,8 +24,8 @@ enum {
     KEY_SLOTS = 64,       /* a power of two */
     MAX_PLANS = 16,       /* of a communicator */
     MAX_STATE = 1 << 20,  /* bytes of its plans on a rank; the last one may exceed it */
-    MAX_DISTANCE = 16384, /* calls from one review to the next as long as there are no plans */
-    PLAN_DISTANCE = 2048, /* and then */
+    MAX_DISTANCE = 16384, /* calls from one review to the next, before there are plans */
+    PLAN_DISTANCE = 2048, /* the same, once there are */
     FIRST_NSEC = 1000000  /* the first plan of a communicator takes up to so long for each rank */
 };
 
@@ -195,8 +195,7 @@ static int create_calls(MPIR_Comm *comm, struct calls **calls_p)
     *calls_p = NULL;
     MPIR_ERR_CHKANDJUMP(!calls, mpi_errno, MPI_ERR_OTHER, "**nomem");
     calls->tally.comm = comm;
-    if (MPIDI_PCOLL_session_open() == MPI_SUCCESS && MPIDI_PCOLL_is_on_one_node(comm) &&
-        MPIDI_PCOLL_all_promote(comm))
+    if (MPIDI_PCOLL_session_open() == MPI_SUCCESS)
         schedule(calls, (uint64_t)MPIDI_PCOLL_forced()->promote_after);
     else
         leave_to_mpich(calls);
@@ -334,9 +333,8 @@ static struct key *next_key(struct calls *calls)
 }
 
 /* The distance of reviews grows with the number of calls, within bounds: a key that comes late
- * waits for one, and behind a barrier that is a plan its calls take longer meanwhile, as all ranks
- * begin them at once. As long as there are no plans, calls are noted for reviews only, so these are
- * farther apart. */
+ * waits for one, and behind a barrier that is a plan its calls took up to a third longer meanwhile.
+ * As long as there are no plans, calls are noted for reviews only, so these are farther apart. */
 static uint64_t next_distance(const struct calls *calls)
 {
     enum { GROWTH = 4 };
@@ -413,14 +411,21 @@ static int compare(struct calls *calls, int mpi_errno, struct standing *standing
     return mpi_errno;
 }
 
-/* Collective: build the plans that have been earned. */
+/* Collective: build the plans that have been earned. What excludes a communicator, all ranks see
+ * alike, without messages; it is not looked for before, as most communicators have few calls. */
 static int review(struct calls *calls)
 {
+    MPIR_Comm *comm = calls->tally.comm;
     struct standing standing;
     struct key *key = NULL;
     bool is_full;
     int mpi_errno = MPI_SUCCESS;
 
+    if (calls->nplans == 0 &&
+        !(MPIDI_PCOLL_is_on_one_node(comm) && MPIDI_PCOLL_all_promote(comm))) {
+        leave_to_mpich(calls);
+        return MPI_SUCCESS;
+    }
     do {
         if (key)
             mpi_errno = build_plan(calls, key);

@@ -14,7 +14,7 @@
  * so are their counts, and they build the same plans; otherwise the program has broken a rule of
  * MPI, and its communicator is left to MPICH. So is one whose ranks are on several nodes, or have
  * different settings: each rank publishes its own before it meets the others, so that all of them
- * see the same at their first call. By default, so is one of which a rank may have to share its
+ * see the same. By default, so is one of which a rank may have to share its
  * core, as the ranks tell each other in each review.
  *
  * A communicator's first plan takes milliseconds, and nobody knows how many calls will follow. As

@@ -27,7 +27,7 @@ unit_limit() {
 # at a time than there are cores, since ranks over a network mostly wait. NAMES is a pattern of grep -P
 # for what follows test_.
 unit_tests() {
-    local name suite=$1 log=$results/$1 limit=${limit:-$(unit_limit)}
+    local name suite=$1 log=$results/$1 limit=${inherited_limit:-$(unit_limit)}
     cd "$build/$2"
     for name in $(unit_programs | grep -xP "test/unit/test_(${3:-.*})"); do
         [ ! -x "$name" ] || echo "${name##*/}"
@@ -72,8 +72,8 @@ suite_unit() {
 # Sanitizers check code paths, and the first few jobs of each kind already cover them: every test runs
 # one depth lower, with the limit of the depth that was asked for.
 sanitized() {
-    local limit
-    limit=$(unit_limit)
+    local inherited_limit
+    inherited_limit=$(unit_limit)
     local -x PCOLL_TEST_DEPTH=$((PCOLL_TEST_DEPTH > 0 ? PCOLL_TEST_DEPTH - 1 : 0))
     unit_tests "$@"
 }
