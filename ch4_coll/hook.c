@@ -16,15 +16,24 @@
 
 #include "offload/yield.h"
 
+#include <stdint.h>
+
 #define IDLE_PASSES_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_PASSES_CROWDED 1
-#define IDLE_PASSES_PER_LOOK 64  /* passes between looks at other ranks' cores */
-#define IDLE_PASSES_PER_SLEEP 17 /* odd, so that threads that take turns all get to sleep */
+#define IDLE_PASSES_PER_LOOK 64 /* passes between looks at other ranks' cores */
+#define CLOSE_PASSES_PER_SLEEP 4
+#define CLOSE_NS 1500 /* between passes that are further apart the application computes */
 
 /* What a pass without progress does with the core. */
 enum use_of_core { KEEP, YIELD, SLEEP };
 
 static unsigned idle_passes = 0;
+
+/* The last passes of this thread that gave up the core. */
+static _Thread_local struct {
+    uint64_t end;
+    unsigned close; /* so many in a row had nothing between them */
+} rests;
 
 /* Returns whether, on a rank that shares its core, others may need the core to make progress:
  * nothing has arrived since the last pass of the progress engine, and no plan has completed. */
@@ -62,13 +71,27 @@ void MPIDI_PCOLL_yield(void)
 /* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
  * threads that yield without end have kept all others from the cores for minutes, those of the
  * kernel too; and ranks that only yield look busy, so that the kernel spreads them over cores on
- * which others compute, where their peers then wait for them. Most passes must not sleep: other
- * communication may go on meanwhile, or computation. Which request a pass waits for is unknown. */
+ * which others compute, where their peers then wait for them. Some passes must not sleep, since
+ * other communication may go on meanwhile: which request a pass waits for is unknown. Nor may an
+ * application that computes between passes be put to sleep. */
 static enum use_of_core yield_or_sleep(void)
 {
-    return idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP && idle_passes % IDLE_PASSES_PER_SLEEP == 0
-               ? SLEEP
-               : YIELD;
+    if (idle_passes <= MPIDI_PCOLL_YIELDS_BEFORE_SLEEP)
+        return YIELD;
+    rests.close = pcoll_now() - rests.end < CLOSE_NS ? rests.close + 1 : 0;
+    if (rests.close < CLOSE_PASSES_PER_SLEEP)
+        return YIELD;
+    rests.close = 0;
+    return SLEEP;
+}
+
+/* Outside the lock. */
+static void rest(enum use_of_core use)
+{
+    if (use == KEEP)
+        return;
+    pcoll_rest_usec(use == SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
+    rests.end = pcoll_now();
 }
 
 /* Plans that start or end are no idle passes. */
@@ -116,8 +139,7 @@ static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
     gone = MPIDI_PCOLL_unbind_leaving();
     MPIDI_PCOLL_unlock();
     MPIDI_PCOLL_requests_destroy(gone);
-    if (use != KEEP)
-        pcoll_rest_usec(use == SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
+    rest(use);
     return MPI_SUCCESS;
 }
 

@@ -7,13 +7,14 @@
  *
  * With a late rank, there are a tenth of the rounds, and each rank that waits for it may take half
  * of its share of one core. One that waits in two rounds for a late message before any plan has
- * started may take three quarters.
+ * started may take three quarters. Ranks that compute between tests of a request do not sleep.
  *
  *   -spins   ranks have been told that they need not share their cores, so one that waits for a
  * late rank spins: nothing else is measured */
 
 #include "trial.h"
 
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -146,6 +147,36 @@ static void measure(const char *what, void (*round)(void), int rounds, double li
                    least, limit);
 }
 
+/* An application that looks at a request between computations, long before it completes, must not
+ * be put to sleep, which would be seen as so many voluntary switches. */
+enum { SLICES = 15000, SLICE_USEC = 3 };
+
+static void compute_between_tests(void)
+{
+    struct rusage before, after;
+    int token = 7, done = 0;
+    MPI_Request request;
+    long sleeps;
+
+    check_phase("computation between tests");
+    MPI(MPI_Irecv(&token, 1, MPI_INT, check.rank, 5, MPI_COMM_WORLD, &request));
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < SLICES; i++) {
+        const double end = cpu_seconds() + 1e-6 * SLICE_USEC;
+
+        while (cpu_seconds() < end)
+            ;
+        MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    }
+    getrusage(RUSAGE_SELF, &after);
+    MPI(MPI_Send(&token, 1, MPI_INT, check.rank, 5, MPI_COMM_WORLD));
+    MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    sleeps = after.ru_nvcsw - before.ru_nvcsw;
+    check_note("%-20s %8ld sleeps", "computation", sleeps);
+    if (sleeps > SLICES / 100)
+        check_fail(__FILE__, __LINE__, "%ld sleeps in %d tests", sleeps, SLICES);
+}
+
 static void begin_plans(void)
 {
     trial_init(&gather, TRIAL_ALLGATHER, 8, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
@@ -180,6 +211,7 @@ static void measure_all(int rounds)
     measure("tests", round_of_tests, rounds, limit);
     measure("probes", round_of_probes, rounds, limit);
     measure("late message", round_of_late_message, 2, 0.75 * LATE_MESSAGE_USEC / (check.size - 1));
+    compute_between_tests();
     MPI(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
     measure("fences", round_of_exposure, rounds, limit);
     MPI(MPI_Win_free(&window));
