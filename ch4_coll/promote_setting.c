@@ -16,11 +16,13 @@ enum { BEFORE_PLANS_END = 8 };
 
 bool MPIDI_PCOLL_promotes = false;
 
-/* What is promoted; 0 is not published. */
-static enum { UNKNOWN, OFF, AUTO, EXACT, ALL } level = OFF;
+/* What is promoted; 0 is not published. THREADS: nothing, whatever the user wants. From OFF on the
+ * user has chosen it. */
+static enum { UNKNOWN, THREADS, OFF, AUTO, EXACT, ALL } level = OFF;
 static uint64_t opened = 0; /* when MPI was initialized */
-static const char *const names[] = {
-    [UNKNOWN] = "unknown", [OFF] = "off", [AUTO] = "auto", [EXACT] = "exact", [ALL] = "all"};
+static const char *const names[] = {[UNKNOWN] = "unknown", [THREADS] = "off because of its threads",
+                                    [OFF] = "off",         [AUTO] = "auto",
+                                    [EXACT] = "exact",     [ALL] = "all"};
 
 static void read_level(void)
 {
@@ -59,22 +61,33 @@ static int end(void *extra)
     return 0;
 }
 
-/* Whether MPICH has a lock for each VCI, as whether a process has threads, may differ between the
- * ranks of a communicator, so only the build decides. A rank whose setting the others cannot see
- * promotes nothing. */
+/* Counts and keys have no lock. MPICH's global lock guards them; where it has one for each VCI, a
+ * process in which several threads may call it promotes nothing. */
+static void respect_threads(void)
+{
+    if (level == OFF || MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL ||
+        MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE)
+        return;
+    if (is_asked_for())
+        MPIDI_PCOLL_report("MPIR_CVAR_COLL_OFFLOAD_PROMOTE: this MPICH has a lock for each VCI, "
+                           "where calls of a process with MPI_THREAD_MULTIPLE are not promoted; "
+                           "using off");
+    level = THREADS;
+}
+
+/* A rank whose setting the others cannot see promotes nothing. */
 void MPIDI_PCOLL_promotion_open(void)
 {
     char text[160];
     int error;
 
-    level = OFF;
     opened = pcoll_now();
-    if (MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL)
-        read_level();
+    read_level();
+    respect_threads();
     if (MPIR_Process.local_size == 1)
         level = OFF;
     error = MPIDI_PCOLL_setting_publish((uint16_t)level);
-    if (level != OFF && error != 0) {
+    if (level > OFF && error != 0) {
         snprintf(text, sizeof(text),
                  "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: no memory that the ranks of this node share: %s; "
                  "using off",
@@ -83,7 +96,7 @@ void MPIDI_PCOLL_promotion_open(void)
             MPIDI_PCOLL_report(text);
         level = OFF;
     }
-    MPIDI_PCOLL_promotes = level != OFF;
+    MPIDI_PCOLL_promotes = level > OFF;
     if (MPIDI_PCOLL_promotes)
         MPIR_Add_finalize(end, NULL, BEFORE_PLANS_END);
 }
@@ -124,7 +137,7 @@ bool MPIDI_PCOLL_all_promote(MPIR_Comm *comm)
              "MPIR_CVAR_COLL_OFFLOAD_PROMOTE: '%s' here, but '%s' on process %d of MPI_COMM_WORLD; "
              "calls that both make are not promoted",
              names[level], names[setting_of(comm, other)], MPIDI_PCOLL_world_rank(comm, other));
-    if (is_first && (setting_of(comm, other) != UNKNOWN || is_asked_for()))
+    if (is_first && (setting_of(comm, other) >= OFF || is_asked_for()))
         MPIDI_PCOLL_report(text);
     return false;
 }

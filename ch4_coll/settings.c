@@ -110,8 +110,8 @@ cvars:
         result may be either), all. Set it to all where a program spends much time in short sums
         and may have other last bits at each run. Communicators whose ranks have different values
         are left to MPICH, and so are those of a rank that cannot share memory in /dev/shm with
-        the others. An MPICH with a lock for each VCI (--enable-thread-cs=per-vci, the default from
-        4.1 on) serves all of these calls itself.
+        the others. Where MPICH has a lock for each VCI (--enable-thread-cs=per-vci, the default
+        from 4.1 on), so are those of a process with MPI_THREAD_MULTIPLE.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE
