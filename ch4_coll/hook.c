@@ -23,17 +23,13 @@
 #define IDLE_PASSES_PER_LOOK 64 /* passes between looks at other ranks' cores */
 #define CLOSE_PASSES_PER_SLEEP 4
 #define CLOSE_NS 1500 /* between passes that are further apart the application computes */
+#define IDLE_PASSES_PER_SLEEP 17 /* of threads; odd, so that all that take turns get to sleep */
 
 /* What a pass without progress does with the core. */
 enum use_of_core { KEEP, YIELD, SLEEP };
 
 static unsigned idle_passes = 0;
-
-/* The last passes of this thread that gave up the core. */
-static _Thread_local struct {
-    uint64_t end;
-    unsigned close; /* so many in a row had nothing between them */
-} rests;
+static uint64_t rested = 0; /* when an idle pass last had its core again */
 
 /* Returns whether, on a rank that shares its core, others may need the core to make progress:
  * nothing has arrived since the last pass of the progress engine, and no plan has completed. */
@@ -68,21 +64,30 @@ void MPIDI_PCOLL_yield(void)
         pcoll_yield();
 }
 
+/* Returns whether one of many idle passes is to sleep. Some must not, since other communication may
+ * go on meanwhile: which request a pass waits for is unknown. Nor may an application that computes
+ * between passes be put to sleep. Passes of several threads say nothing about that, as each waits
+ * for the lock of the other. */
+static bool should_sleep(void)
+{
+    static unsigned close_passes = 0; /* so many in a row had nothing between them */
+
+    if (MPIR_ThreadInfo.isThreaded)
+        return idle_passes % IDLE_PASSES_PER_SLEEP == 0;
+    close_passes = pcoll_now() - rested < CLOSE_NS ? close_passes + 1 : 0;
+    if (close_passes < CLOSE_PASSES_PER_SLEEP)
+        return false;
+    close_passes = 0;
+    return true;
+}
+
 /* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
  * threads that yield without end have kept all others from the cores for minutes, those of the
  * kernel too; and ranks that only yield look busy, so that the kernel spreads them over cores on
- * which others compute, where their peers then wait for them. Some passes must not sleep, since
- * other communication may go on meanwhile: which request a pass waits for is unknown. Nor may an
- * application that computes between passes be put to sleep. */
+ * which others compute, where their peers then wait for them. */
 static enum use_of_core yield_or_sleep(void)
 {
-    if (idle_passes <= MPIDI_PCOLL_YIELDS_BEFORE_SLEEP)
-        return YIELD;
-    rests.close = pcoll_now() - rests.end < CLOSE_NS ? rests.close + 1 : 0;
-    if (rests.close < CLOSE_PASSES_PER_SLEEP)
-        return YIELD;
-    rests.close = 0;
-    return SLEEP;
+    return idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP && should_sleep() ? SLEEP : YIELD;
 }
 
 /* Outside the lock. */
@@ -91,7 +96,8 @@ static void rest(enum use_of_core use)
     if (use == KEEP)
         return;
     pcoll_rest_usec(use == SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
-    rests.end = pcoll_now();
+    if (!MPIR_ThreadInfo.isThreaded)
+        rested = pcoll_now();
 }
 
 /* Plans that start or end are no idle passes. */

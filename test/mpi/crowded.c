@@ -10,10 +10,13 @@
  * started may take three quarters. Ranks that compute between tests of a request do not sleep.
  *
  *   -spins   ranks have been told that they need not share their cores, so one that waits for a
- * late rank spins: nothing else is measured */
+ * late rank spins: nothing else is measured
+ *   -threads=2   of each rank wait for late messages: nothing else is measured */
 
 #include "trial.h"
+#include "workers.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,6 +97,33 @@ static void round_of_late_message(void)
         usleep(LATE_MESSAGE_USEC);
     for (int i = 1; check.rank == 0 && i < check.size; i++)
         MPI(MPI_Send(&token, 1, MPI_INT, i, 4, MPI_COMM_WORLD));
+}
+
+static void *receive_late(void *tag)
+{
+    int token;
+
+    MPI(MPI_Recv(&token, 1, MPI_INT, 0, *(const int *)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return NULL;
+}
+
+/* Two threads of each rank wait for one message each. */
+static void round_of_late_messages(void)
+{
+    enum { THREADS = 2 };
+    static int tags[THREADS] = {8, 9};
+    pthread_t threads[THREADS];
+
+    if (check.rank == 0)
+        usleep(LATE_MESSAGE_USEC);
+    for (int t = 0; t < THREADS; t++) {
+        for (int i = 1; check.rank == 0 && i < check.size; i++)
+            MPI(MPI_Send(&tags[t], 1, MPI_INT, i, tags[t], MPI_COMM_WORLD));
+        if (check.rank != 0)
+            CHECK(pthread_create(&threads[t], NULL, receive_late, &tags[t]) == 0);
+    }
+    for (int t = 0; check.rank != 0 && t < THREADS; t++)
+        pthread_join(threads[t], NULL);
 }
 
 static void round_of_exposure(void)
@@ -202,6 +232,11 @@ static void measure_spinning(int rounds)
                    most);
 }
 
+static void measure_late(const char *what, void (*round)(void))
+{
+    measure(what, round, 2, 0.75 * LATE_MESSAGE_USEC / (check.size - 1));
+}
+
 static void measure_all(int rounds)
 {
     const double limit = (double)check_number("limit", 2000);
@@ -210,7 +245,7 @@ static void measure_all(int rounds)
     measure("messages", round_of_messages, rounds, limit);
     measure("tests", round_of_tests, rounds, limit);
     measure("probes", round_of_probes, rounds, limit);
-    measure("late message", round_of_late_message, 2, 0.75 * LATE_MESSAGE_USEC / (check.size - 1));
+    measure_late("late message", round_of_late_message);
     compute_between_tests();
     MPI(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
     measure("fences", round_of_exposure, rounds, limit);
@@ -235,16 +270,19 @@ static void check_session(void)
 
 int main(int argc, char **argv)
 {
-    int rounds;
+    const int nthreads = workers_init(&argc, &argv);
+    const int rounds = (int)check_number("rounds", 100);
 
-    check_init(&argc, &argv, MPI_THREAD_SINGLE);
-    rounds = (int)check_number("rounds", 100);
     if (check_option("session") != NULL)
         check_session();
-    if (check_option("spins") != NULL)
+    if (check_option("spins") != NULL) {
         measure_spinning((rounds + 9) / 10);
-    else
+    } else if (nthreads > 1) {
+        measure_late("late messages", round_of_late_messages);
+        begin_plans();
+    } else {
         measure_all(rounds);
+    }
     trial_start(&gather);
     trial_wait(&gather);
     trial_free(&gather);
