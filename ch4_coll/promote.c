@@ -411,8 +411,9 @@ static int compare(struct calls *calls, int mpi_errno, struct standing *standing
     return mpi_errno;
 }
 
-/* Collective: build the plans that have been earned. What excludes a communicator, all ranks see
- * alike, without messages; it is not looked for before, as most communicators have few calls. */
+/* Collective: build the plans that have been earned. Every rank finds without messages, and with
+ * the same result, whether its nodes and settings exclude a communicator. The first review asks,
+ * not the first call, since most communicators have few calls. */
 static int review(struct calls *calls)
 {
     MPIR_Comm *comm = calls->tally.comm;

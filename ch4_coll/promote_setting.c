@@ -16,8 +16,8 @@ enum { BEFORE_PLANS_END = 8 };
 
 bool MPIDI_PCOLL_promotes = false;
 
-/* What is promoted; 0 is not published. THREADS: nothing, whatever the user wants. From OFF on the
- * user has chosen it. */
+/* What is promoted; 0 is not published. THREADS: nothing, whatever the user wants. The
+ * settings of a user are those from OFF on. */
 static enum { UNKNOWN, THREADS, OFF, AUTO, EXACT, ALL } level = OFF;
 static uint64_t opened = 0; /* when MPI was initialized */
 static const char *const names[] = {[UNKNOWN] = "unknown", [THREADS] = "off because of its threads",
@@ -83,9 +83,9 @@ void MPIDI_PCOLL_promotion_open(void)
 
     opened = pcoll_now();
     read_level();
-    respect_threads();
     if (MPIR_Process.local_size == 1)
         level = OFF;
+    respect_threads();
     error = MPIDI_PCOLL_setting_publish((uint16_t)level);
     if (level > OFF && error != 0) {
         snprintf(text, sizeof(text),
