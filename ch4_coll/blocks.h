@@ -24,6 +24,22 @@ struct MPIDI_PCOLL_blocks {
     bool is_one; /* one block, the same for all ranks */
 };
 
+/* One block for each rank, or for the only peer. */
+static inline struct MPIDI_PCOLL_blocks MPIDI_PCOLL_equal(const void *buffer, MPI_Aint count,
+                                                          MPI_Datatype type)
+{
+    return (struct MPIDI_PCOLL_blocks){.buffer = (char *)buffer, .count = count, .type = type};
+}
+
+static inline struct MPIDI_PCOLL_blocks MPIDI_PCOLL_unequal(const void *buffer,
+                                                            const MPI_Aint counts[],
+                                                            const MPI_Aint displs[],
+                                                            MPI_Datatype type)
+{
+    return (struct MPIDI_PCOLL_blocks){
+        .buffer = (char *)buffer, .counts = counts, .displs = displs, .type = type};
+}
+
 /* Not all arguments are significant on all ranks, so datatypes are not looked at before a block is
  * asked for. */
 struct MPIDI_PCOLL_block MPIDI_PCOLL_block(const struct MPIDI_PCOLL_blocks *blocks, int i);

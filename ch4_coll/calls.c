@@ -13,24 +13,11 @@ _Static_assert((MPIDI_PCOLL_CALLS(ONE)) == PCOLL_NUM_COLLS, "one call for each c
 
 /* ---- arguments ---- */
 
-/* One block for each rank, or for the only peer. */
-static struct MPIDI_PCOLL_blocks equal(const void *buffer, MPI_Aint count, MPI_Datatype type)
-{
-    return (struct MPIDI_PCOLL_blocks){.buffer = (char *)buffer, .count = count, .type = type};
-}
-
 /* The same block for all ranks. */
 static struct MPIDI_PCOLL_blocks one(const void *buffer, MPI_Aint count, MPI_Datatype type)
 {
     return (struct MPIDI_PCOLL_blocks){
         .buffer = (char *)buffer, .count = count, .type = type, .is_one = true};
-}
-
-static struct MPIDI_PCOLL_blocks unequal(const void *buffer, const MPI_Aint counts[],
-                                         const MPI_Aint displs[], MPI_Datatype type)
-{
-    return (struct MPIDI_PCOLL_blocks){
-        .buffer = (char *)buffer, .counts = counts, .displs = displs, .type = type};
 }
 
 static struct MPIDI_PCOLL_blocks typed(const void *buffer, const MPI_Aint counts[],
@@ -85,7 +72,8 @@ int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **re
 int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    return INIT(BCAST, bcast, bcast, .receive = equal(buffer, count, datatype), .root = root);
+    return INIT(BCAST, bcast, bcast, .receive = MPIDI_PCOLL_equal(buffer, count, datatype),
+                .root = root);
 }
 
 int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -93,7 +81,7 @@ int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Data
                                MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
     return INIT(ALLGATHER, allgather, allgather, .send = one(sendbuf, sendcount, sendtype),
-                .receive = equal(recvbuf, recvcount, recvtype));
+                .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Allgatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -102,15 +90,15 @@ int MPIDI_PCOLL_Allgatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Dat
                                 MPIR_Request **request)
 {
     return INIT(ALLGATHERV, allgatherv, allgatherv, .send = one(sendbuf, sendcount, sendtype),
-                .receive = unequal(recvbuf, recvcounts, displs, recvtype));
+                .receive = MPIDI_PCOLL_unequal(recvbuf, recvcounts, displs, recvtype));
 }
 
 int MPIDI_PCOLL_Gather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    return INIT(GATHER, gather, gather, .send = equal(sendbuf, sendcount, sendtype),
-                .receive = equal(recvbuf, recvcount, recvtype), .root = root);
+    return INIT(GATHER, gather, gather, .send = MPIDI_PCOLL_equal(sendbuf, sendcount, sendtype),
+                .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype), .root = root);
 }
 
 int MPIDI_PCOLL_Gatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -118,16 +106,17 @@ int MPIDI_PCOLL_Gatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
                              MPI_Datatype recvtype, int root, MPIR_Comm *comm, MPIR_Info *info,
                              MPIR_Request **request)
 {
-    return INIT(GATHERV, gatherv, gatherv, .send = equal(sendbuf, sendcount, sendtype),
-                .receive = unequal(recvbuf, recvcounts, displs, recvtype), .root = root);
+    return INIT(GATHERV, gatherv, gatherv, .send = MPIDI_PCOLL_equal(sendbuf, sendcount, sendtype),
+                .receive = MPIDI_PCOLL_unequal(recvbuf, recvcounts, displs, recvtype),
+                .root = root);
 }
 
 int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                              MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    return INIT(SCATTER, scatter, scatter, .send = equal(sendbuf, sendcount, sendtype),
-                .receive = equal(recvbuf, recvcount, recvtype), .root = root);
+    return INIT(SCATTER, scatter, scatter, .send = MPIDI_PCOLL_equal(sendbuf, sendcount, sendtype),
+                .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype), .root = root);
 }
 
 int MPIDI_PCOLL_Scatterv_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -136,16 +125,17 @@ int MPIDI_PCOLL_Scatterv_init(const void *sendbuf, const MPI_Aint sendcounts[],
                               MPIR_Info *info, MPIR_Request **request)
 {
     return INIT(SCATTERV, scatterv, scatterv,
-                .send = unequal(sendbuf, sendcounts, displs, sendtype),
-                .receive = equal(recvbuf, recvcount, recvtype), .root = root);
+                .send = MPIDI_PCOLL_unequal(sendbuf, sendcounts, displs, sendtype),
+                .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype), .root = root);
 }
 
 int MPIDI_PCOLL_Alltoall_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    return INIT(ALLTOALL, alltoall, alltoall, .send = equal(sendbuf, sendcount, sendtype),
-                .receive = equal(recvbuf, recvcount, recvtype));
+    return INIT(ALLTOALL, alltoall, alltoall,
+                .send = MPIDI_PCOLL_equal(sendbuf, sendcount, sendtype),
+                .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -155,8 +145,8 @@ int MPIDI_PCOLL_Alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
                                MPIR_Request **request)
 {
     return INIT(ALLTOALLV, alltoallv, alltoallv,
-                .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
-                .receive = unequal(recvbuf, recvcounts, rdispls, recvtype));
+                .send = MPIDI_PCOLL_unequal(sendbuf, sendcounts, sdispls, sendtype),
+                .receive = MPIDI_PCOLL_unequal(recvbuf, recvcounts, rdispls, recvtype));
 }
 
 int MPIDI_PCOLL_Alltoallw_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -177,7 +167,7 @@ int MPIDI_PCOLL_Neighbor_allgather_init(const void *sendbuf, MPI_Aint sendcount,
 {
     return INIT(NEIGHBOR_ALLGATHER, edges, neighbor_allgather,
                 .send = one(sendbuf, sendcount, sendtype),
-                .receive = equal(recvbuf, recvcount, recvtype));
+                .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_allgatherv_init(const void *sendbuf, MPI_Aint sendcount,
@@ -188,7 +178,7 @@ int MPIDI_PCOLL_Neighbor_allgatherv_init(const void *sendbuf, MPI_Aint sendcount
 {
     return INIT(NEIGHBOR_ALLGATHERV, edges, neighbor_allgatherv,
                 .send = one(sendbuf, sendcount, sendtype),
-                .receive = unequal(recvbuf, recvcounts, displs, recvtype));
+                .receive = MPIDI_PCOLL_unequal(recvbuf, recvcounts, displs, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_alltoall_init(const void *sendbuf, MPI_Aint sendcount,
@@ -197,8 +187,8 @@ int MPIDI_PCOLL_Neighbor_alltoall_init(const void *sendbuf, MPI_Aint sendcount,
                                        MPIR_Request **request)
 {
     return INIT(NEIGHBOR_ALLTOALL, edges, neighbor_alltoalls,
-                .send = equal(sendbuf, sendcount, sendtype),
-                .receive = equal(recvbuf, recvcount, recvtype));
+                .send = MPIDI_PCOLL_equal(sendbuf, sendcount, sendtype),
+                .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -208,8 +198,8 @@ int MPIDI_PCOLL_Neighbor_alltoallv_init(const void *sendbuf, const MPI_Aint send
                                         MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
     return INIT(NEIGHBOR_ALLTOALLV, edges, neighbor_alltoalls,
-                .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
-                .receive = unequal(recvbuf, recvcounts, rdispls, recvtype));
+                .send = MPIDI_PCOLL_unequal(sendbuf, sendcounts, sdispls, sendtype),
+                .receive = MPIDI_PCOLL_unequal(recvbuf, recvcounts, rdispls, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_alltoallw_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -228,7 +218,7 @@ int MPIDI_PCOLL_Allreduce_init(const void *sendbuf, void *recvbuf, MPI_Aint coun
                                MPIR_Request **request)
 {
     return INIT(ALLREDUCE, allreduce, allreduce, .send = vector(sendbuf),
-                .receive = equal(recvbuf, count, datatype), .op = op);
+                .receive = MPIDI_PCOLL_equal(recvbuf, count, datatype), .op = op);
 }
 
 int MPIDI_PCOLL_Reduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
@@ -236,7 +226,7 @@ int MPIDI_PCOLL_Reduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
                             MPIR_Info *info, MPIR_Request **request)
 {
     return INIT(REDUCE, reduce, reduce, .send = vector(sendbuf),
-                .receive = equal(recvbuf, count, datatype), .op = op, .root = root);
+                .receive = MPIDI_PCOLL_equal(recvbuf, count, datatype), .op = op, .root = root);
 }
 
 int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
@@ -244,7 +234,8 @@ int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MP
                                           MPIR_Info *info, MPIR_Request **request)
 {
     return INIT(REDUCE_SCATTER_BLOCK, reduce_scatter_block, reduce_scatter_block,
-                .send = vector(sendbuf), .receive = equal(recvbuf, recvcount, datatype), .op = op);
+                .send = vector(sendbuf), .receive = MPIDI_PCOLL_equal(recvbuf, recvcount, datatype),
+                .op = op);
 }
 
 int MPIDI_PCOLL_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
@@ -252,14 +243,14 @@ int MPIDI_PCOLL_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const MP
                                     MPIR_Info *info, MPIR_Request **request)
 {
     return INIT(REDUCE_SCATTER, reduce_scatter, reduce_scatter, .send = vector(sendbuf),
-                .receive = unequal(recvbuf, recvcounts, NULL, datatype), .op = op);
+                .receive = MPIDI_PCOLL_unequal(recvbuf, recvcounts, NULL, datatype), .op = op);
 }
 
 int MPIDI_PCOLL_Scan_init(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
                           MPI_Op op, MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
     return INIT(SCAN, allreduce, scan, .send = vector(sendbuf),
-                .receive = equal(recvbuf, count, datatype), .op = op);
+                .receive = MPIDI_PCOLL_equal(recvbuf, count, datatype), .op = op);
 }
 
 int MPIDI_PCOLL_Exscan_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
@@ -267,5 +258,5 @@ int MPIDI_PCOLL_Exscan_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
                             MPIR_Request **request)
 {
     return INIT(EXSCAN, exscan, exscan, .send = vector(sendbuf),
-                .receive = equal(recvbuf, count, datatype), .op = op);
+                .receive = MPIDI_PCOLL_equal(recvbuf, count, datatype), .op = op);
 }

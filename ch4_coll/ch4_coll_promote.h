@@ -59,26 +59,48 @@ static inline bool MPIDI_PCOLL_is_plain(const MPIR_Comm *comm, bool is_barrier)
 /* Each has the arguments, and the result, of what it replaces. */
 __typeof__(MPID_Barrier) MPIDI_PCOLL_Barrier;
 __typeof__(MPID_Bcast) MPIDI_PCOLL_Bcast;
+__typeof__(MPID_Gather) MPIDI_PCOLL_Gather;
+__typeof__(MPID_Scatter) MPIDI_PCOLL_Scatter;
+__typeof__(MPID_Allgather) MPIDI_PCOLL_Allgather;
+__typeof__(MPID_Allgatherv) MPIDI_PCOLL_Allgatherv;
+__typeof__(MPID_Alltoall) MPIDI_PCOLL_Alltoall;
 __typeof__(MPID_Reduce) MPIDI_PCOLL_Reduce;
 __typeof__(MPID_Allreduce) MPIDI_PCOLL_Allreduce;
+__typeof__(MPID_Reduce_scatter_block) MPIDI_PCOLL_Reduce_scatter_block;
+__typeof__(MPID_Scan) MPIDI_PCOLL_Scan;
+__typeof__(MPID_Exscan) MPIDI_PCOLL_Exscan;
 
-/* A macro is not expanded within itself: the second name is MPICH's own. The communicator is
- * evaluated twice. */
-#define MPID_Barrier(comm, ...)                                                                    \
-    (MPIDI_PCOLL_is_plain(comm, true) ? MPID_Barrier(comm, __VA_ARGS__)                            \
-                                      : MPIDI_PCOLL_Barrier(comm, __VA_ARGS__))
-#define MPID_Bcast(buffer, count, type, root, comm, ...)                                           \
-    (MPIDI_PCOLL_is_plain(comm, false)                                                             \
-         ? MPID_Bcast(buffer, count, type, root, comm, __VA_ARGS__)                                \
-         : MPIDI_PCOLL_Bcast(buffer, count, type, root, comm, __VA_ARGS__))
-#define MPID_Reduce(send, receive, count, type, op, root, comm, ...)                               \
-    (MPIDI_PCOLL_is_plain(comm, false)                                                             \
-         ? MPID_Reduce(send, receive, count, type, op, root, comm, __VA_ARGS__)                    \
-         : MPIDI_PCOLL_Reduce(send, receive, count, type, op, root, comm, __VA_ARGS__))
-#define MPID_Allreduce(send, receive, count, type, op, comm, ...)                                  \
-    (MPIDI_PCOLL_is_plain(comm, false)                                                             \
-         ? MPID_Allreduce(send, receive, count, type, op, comm, __VA_ARGS__)                       \
-         : MPIDI_PCOLL_Allreduce(send, receive, count, type, op, comm, __VA_ARGS__))
+/* The communicator is evaluated twice. A name in parentheses is MPICH's function, not the macro. */
+#define MPIDI_PCOLL_CALL(Name, comm, is_barrier, ...)                                              \
+    (MPIDI_PCOLL_is_plain(comm, is_barrier) ? (MPID_##Name)(__VA_ARGS__)                           \
+                                            : MPIDI_PCOLL_##Name(__VA_ARGS__))
+
+#define MPID_Barrier(comm, ...) MPIDI_PCOLL_CALL(Barrier, comm, true, comm, __VA_ARGS__)
+#define MPID_Bcast(buffer, n, type, root, comm, ...)                                               \
+    MPIDI_PCOLL_CALL(Bcast, comm, false, buffer, n, type, root, comm, __VA_ARGS__)
+#define MPID_Gather(in, nin, intype, out, nout, outtype, root, comm, ...)                          \
+    MPIDI_PCOLL_CALL(Gather, comm, false, in, nin, intype, out, nout, outtype, root, comm,         \
+                     __VA_ARGS__)
+#define MPID_Scatter(in, nin, intype, out, nout, outtype, root, comm, ...)                         \
+    MPIDI_PCOLL_CALL(Scatter, comm, false, in, nin, intype, out, nout, outtype, root, comm,        \
+                     __VA_ARGS__)
+#define MPID_Allgather(in, nin, intype, out, nout, outtype, comm, ...)                             \
+    MPIDI_PCOLL_CALL(Allgather, comm, false, in, nin, intype, out, nout, outtype, comm, __VA_ARGS__)
+#define MPID_Allgatherv(in, nin, intype, out, counts, displs, outtype, comm, ...)                  \
+    MPIDI_PCOLL_CALL(Allgatherv, comm, false, in, nin, intype, out, counts, displs, outtype, comm, \
+                     __VA_ARGS__)
+#define MPID_Alltoall(in, nin, intype, out, nout, outtype, comm, ...)                              \
+    MPIDI_PCOLL_CALL(Alltoall, comm, false, in, nin, intype, out, nout, outtype, comm, __VA_ARGS__)
+#define MPID_Reduce(in, out, n, type, op, root, comm, ...)                                         \
+    MPIDI_PCOLL_CALL(Reduce, comm, false, in, out, n, type, op, root, comm, __VA_ARGS__)
+#define MPID_Allreduce(in, out, n, type, op, comm, ...)                                            \
+    MPIDI_PCOLL_CALL(Allreduce, comm, false, in, out, n, type, op, comm, __VA_ARGS__)
+#define MPID_Reduce_scatter_block(in, out, n, type, op, comm, ...)                                 \
+    MPIDI_PCOLL_CALL(Reduce_scatter_block, comm, false, in, out, n, type, op, comm, __VA_ARGS__)
+#define MPID_Scan(in, out, n, type, op, comm, ...)                                                 \
+    MPIDI_PCOLL_CALL(Scan, comm, false, in, out, n, type, op, comm, __VA_ARGS__)
+#define MPID_Exscan(in, out, n, type, op, comm, ...)                                               \
+    MPIDI_PCOLL_CALL(Exscan, comm, false, in, out, n, type, op, comm, __VA_ARGS__)
 
 #endif /* MPIDI_CH4_COLL_OFFLOAD */
 

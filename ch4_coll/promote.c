@@ -20,10 +20,11 @@
 #include "offload/yield.h"
 
 enum {
-    MAX_KEYS = 48,        /* of a communicator; later keys are not promoted */
-    KEY_SLOTS = 64,       /* a power of two */
-    MAX_PLANS = 16,       /* of a communicator */
-    MAX_STATE = 1 << 20,  /* bytes of its plans on a rank; the last one may exceed it */
+    MAX_KEYS = 48,  /* of a communicator; later keys are not promoted */
+    KEY_SLOTS = 64, /* a power of two */
+    MAX_PLANS = 16, /* of a communicator */
+    MAX_STATE =
+        1 << 20, /* bytes of its plans and their buffers on a rank; the last may exceed it */
     MAX_DISTANCE = 16384, /* calls from one review to the next, before there are plans */
     PLAN_DISTANCE = 2048, /* the same, once there are */
     FIRST_NSEC = 1000000  /* the first plan of a communicator takes up to so long for each rank */
@@ -243,18 +244,31 @@ static void note_end(struct MPIDI_PCOLL_plan *plan, int mpi_errno)
     ((struct MPIDI_PCOLL_promoted *)plan)->mpi_errno = mpi_errno;
 }
 
-/* NULL: out of memory. */
-static struct MPIDI_PCOLL_promoted *create_promoted(uint64_t key)
+/* What the user would ask for. */
+static struct pcoll_signature signature_of(uint64_t key, const MPIR_Comm *comm)
 {
+    return (struct pcoll_signature){.coll = MPIDI_PCOLL_key_coll(key),
+                                    .nranks = comm->local_size,
+                                    .root = MPIDI_PCOLL_key_root(key),
+                                    .bytes = (uint64_t)MPIDI_PCOLL_key_bytes(key)};
+}
+
+/* NULL: out of memory. */
+static struct MPIDI_PCOLL_promoted *create_promoted(uint64_t key, const MPIR_Comm *comm)
+{
+    const struct pcoll_signature signature = signature_of(key, comm);
+    const struct pcoll_collective *coll = pcoll_collective_of(&signature);
+    const bool shares = signature.coll == PCOLL_BCAST;
     struct MPIDI_PCOLL_promoted *promoted = MPL_calloc(1, sizeof(*promoted), MPL_MEM_COLL);
 
     if (!promoted)
         return NULL;
     promoted->plan.completed = note_end;
-    promoted->in = MPL_calloc(1, (size_t)MPIDI_PCOLL_key_bytes(key), MPL_MEM_COLL);
-    promoted->out = MPIDI_PCOLL_key_coll(key) == PCOLL_BCAST
-                        ? promoted->in
-                        : MPL_calloc(1, (size_t)MPIDI_PCOLL_key_bytes(key), MPL_MEM_COLL);
+    promoted->block = (MPI_Aint)signature.bytes;
+    promoted->in_bytes = shares ? signature.bytes : coll->send_bytes(&signature, NULL, comm->rank);
+    promoted->out_bytes = shares ? 0 : coll->recv_bytes(&signature, NULL, comm->rank);
+    promoted->in = MPL_calloc(1, promoted->in_bytes + 1, MPL_MEM_COLL);
+    promoted->out = shares ? promoted->in : MPL_calloc(1, promoted->out_bytes + 1, MPL_MEM_COLL);
     if (promoted->in && promoted->out)
         return promoted;
     free_promoted(promoted);
@@ -267,12 +281,11 @@ static struct MPIDI_PCOLL_arguments arguments_of(const struct key *key, MPIR_Com
 {
     const bool reduces = pcoll_coll_has(MPIDI_PCOLL_key_coll(key->key), PCOLL_REDUCES);
     const MPI_Datatype type = reduces ? key->type : MPIDI_PCOLL_BYTE;
+    const MPI_Aint n = MPIDI_PCOLL_key_bytes(key->key) / MPIR_Datatype_get_basic_size(type);
 
     return (struct MPIDI_PCOLL_arguments){
-        .send = {.buffer = in},
-        .receive = {.buffer = out,
-                    .count = MPIDI_PCOLL_key_bytes(key->key) / MPIR_Datatype_get_basic_size(type),
-                    .type = type},
+        .send = {.buffer = in, .count = n, .type = type},
+        .receive = {.buffer = out, .count = n, .type = type},
         .op = key->op,
         .root = MPIDI_PCOLL_key_root(key->key),
         .comm = comm,
@@ -281,20 +294,25 @@ static struct MPIDI_PCOLL_arguments arguments_of(const struct key *key, MPIR_Com
 
 static MPIDI_PCOLL_describe *const describe[PCOLL_NUM_COLLS] = {
     [PCOLL_BCAST] = MPIDI_PCOLL_describe_bcast,
+    [PCOLL_GATHER] = MPIDI_PCOLL_describe_gather,
+    [PCOLL_SCATTER] = MPIDI_PCOLL_describe_scatter,
+    [PCOLL_ALLGATHER] = MPIDI_PCOLL_describe_allgather,
+    [PCOLL_ALLTOALL] = MPIDI_PCOLL_describe_alltoall,
     [PCOLL_REDUCE] = MPIDI_PCOLL_describe_reduce,
     [PCOLL_ALLREDUCE] = MPIDI_PCOLL_describe_allreduce,
+    [PCOLL_REDUCE_SCATTER_BLOCK] = MPIDI_PCOLL_describe_reduce_scatter_block,
+    [PCOLL_SCAN] = MPIDI_PCOLL_describe_allreduce,
+    [PCOLL_EXSCAN] = MPIDI_PCOLL_describe_exscan,
 };
 
 /* Collective, as an init. A rank without memory takes part. */
 static int build_plan(struct calls *calls, struct key *key)
 {
-    struct MPIDI_PCOLL_promoted *promoted = create_promoted(key->key);
+    struct MPIDI_PCOLL_promoted *promoted = create_promoted(key->key, calls->tally.comm);
     struct MPIDI_PCOLL_call call = {
         .arguments = arguments_of(key, calls->tally.comm, promoted ? promoted->in : NULL,
                                   promoted ? promoted->out : NULL),
-        .signature = {.coll = MPIDI_PCOLL_key_coll(key->key),
-                      .nranks = calls->tally.comm->local_size,
-                      .root = MPIDI_PCOLL_key_root(key->key)},
+        .signature = signature_of(key->key, calls->tally.comm),
         .comm = calls->tally.comm,
         .eligible = promoted != NULL,
         .is_promoted = true,
@@ -308,7 +326,8 @@ static int build_plan(struct calls *calls, struct key *key)
     if (made) {
         key->plan = promoted;
         calls->nplans++;
-        calls->state_bytes += pcoll_plan_account(promoted->plan.plan).state_bytes;
+        calls->state_bytes += pcoll_plan_account(promoted->plan.plan).state_bytes +
+                              promoted->in_bytes + promoted->out_bytes;
         MPIDI_PCOLL_promoted_plans++;
     } else {
         key->is_declined = true;

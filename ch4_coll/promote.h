@@ -3,7 +3,8 @@
  * A promoted plan is an ordinary plan on buffers of its own. A call copies its bytes in, starts,
  * waits, and copies the result out; types, MPI_IN_PLACE and device memory are facts of these
  * copies. Short vectors are padded to the length of their class, so that one plan serves all
- * lengths of a class: the padding moves and is reduced, and nobody reads it.
+ * lengths of a class: the padding moves and is reduced, and nobody reads it. Blocks are padded one
+ * by one, so an allgatherv is an allgather whose class is that of its longest block.
  *
  * All ranks must take the plan for the same calls. What a rank decides by depends only on the calls
  * that it has made on the communicator, in MPI's order: each has a number, and a key that MPI makes
@@ -33,7 +34,9 @@
 struct MPIDI_PCOLL_promoted {
     struct MPIDI_PCOLL_plan plan; /* first, as its end is told to it */
     int mpi_errno;                /* of the last instance */
-    void *in, *out;               /* its buffers, of the bytes of its class; the same for a bcast */
+    MPI_Aint block;               /* bytes of its class: a vector, or one of several blocks */
+    void *in, *out;               /* its buffers; the same one for a bcast */
+    size_t in_bytes, out_bytes;   /* of these */
 };
 
 /* For MPI_T: how many plans serve ordinary calls, and how many calls they have served. */

@@ -46,14 +46,14 @@ static uint8_t class_of(MPI_Aint bytes, unsigned set)
     return 0;
 }
 
-MPI_Aint MPIDI_PCOLL_key_bytes(uint64_t key)
-{
-    return classes[(union fields){key}.length];
-}
-
 enum pcoll_coll MPIDI_PCOLL_key_coll(uint64_t key)
 {
     return (enum pcoll_coll)(union fields){key}.coll;
+}
+
+MPI_Aint MPIDI_PCOLL_key_bytes(uint64_t key)
+{
+    return MPIDI_PCOLL_key_coll(key) == PCOLL_BARRIER ? 0 : classes[(union fields){key}.length];
 }
 
 int MPIDI_PCOLL_key_root(uint64_t key)

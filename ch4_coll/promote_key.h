@@ -8,8 +8,8 @@
 
 #include "algorithms/plan/collective.h"
 
-/* 0: no plan serves the call. Its class follows from `bytes`, those of all data or of a block,
- * which are the same on all ranks. */
+/* 0: no plan serves the call. Its class follows from `bytes`, those of the message or of the
+ * longest block, which are the same on all ranks, or of a barrier 1. */
 uint64_t MPIDI_PCOLL_key(enum pcoll_coll coll, int root, MPI_Aint bytes);
 
 /* The same of a reduction, whose class holds whole elements. */
@@ -19,7 +19,7 @@ uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint byte
 enum pcoll_coll MPIDI_PCOLL_key_coll(uint64_t key);
 int MPIDI_PCOLL_key_root(uint64_t key);
 
-/* Of the class. */
+/* Of the class; 0 for a barrier. */
 MPI_Aint MPIDI_PCOLL_key_bytes(uint64_t key);
 
 #endif /* PROMOTE_KEY_H_INCLUDED */

@@ -3,6 +3,7 @@
 
 #include "promote.h"
 
+#include "blocks.h"
 #include "mpich_version.h"
 #include "promote_key.h"
 
@@ -24,59 +25,78 @@ static void copy_bytes(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-static int copy_in(void *to, const void *user, MPI_Aint count, MPI_Datatype type)
+static int copy_in(void *to, struct MPIDI_PCOLL_block from)
 {
     MPI_Aint bytes, true_lb, packed = 0;
     int contiguous, mpi_errno = MPI_SUCCESS;
 
-    MPIDI_Datatype_check_contig_size_lb(type, count, contiguous, bytes, true_lb);
-    if (is_plain(user, contiguous))
-        copy_bytes(to, (const char *)user + true_lb, (size_t)bytes);
+    MPIDI_Datatype_check_contig_size_lb(from.type, from.count, contiguous, bytes, true_lb);
+    if (is_plain(from.user, contiguous))
+        copy_bytes(to, from.user + true_lb, (size_t)bytes);
     else
-        mpi_errno = MPIDI_PCOLL_typerep_pack(user, count, type, 0, to, bytes, &packed);
+        mpi_errno =
+            MPIDI_PCOLL_typerep_pack(from.user, from.count, from.type, 0, to, bytes, &packed);
     return mpi_errno;
 }
 
-static int copy_out(const void *from, void *user, MPI_Aint count, MPI_Datatype type)
+static int copy_out(const void *from, struct MPIDI_PCOLL_block to)
 {
     MPI_Aint bytes, true_lb, unpacked = 0;
     int contiguous, mpi_errno = MPI_SUCCESS;
 
-    MPIDI_Datatype_check_contig_size_lb(type, count, contiguous, bytes, true_lb);
-    if (is_plain(user, contiguous))
-        copy_bytes((char *)user + true_lb, from, (size_t)bytes);
+    MPIDI_Datatype_check_contig_size_lb(to.type, to.count, contiguous, bytes, true_lb);
+    if (is_plain(to.user, contiguous))
+        copy_bytes(to.user + true_lb, from, (size_t)bytes);
     else
-        mpi_errno = MPIDI_PCOLL_typerep_unpack(from, bytes, user, count, type, 0, &unpacked);
+        mpi_errno =
+            MPIDI_PCOLL_typerep_unpack(from, bytes, to.user, to.count, to.type, 0, &unpacked);
     return mpi_errno;
 }
 
-/* Run a plan; the rank sends and receives `count` elements, or does one of them. A buffer's address
- * may be 0 (MPI_BOTTOM). */
-static int run(struct MPIDI_PCOLL_promoted *plan, bool sends, const void *sent, bool receives,
-               void *received, MPI_Aint count, MPI_Datatype type)
+/* Run a plan. The rank sends so many blocks, and receives so many. A buffer's address may be 0
+ * (MPI_BOTTOM). */
+static int run(struct MPIDI_PCOLL_promoted *plan, int nsent, const struct MPIDI_PCOLL_blocks *sent,
+               int nreceived, const struct MPIDI_PCOLL_blocks *received)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (sends)
-        mpi_errno = copy_in(plan->in, sent, count, type);
+    for (int i = 0; i < nsent && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno = copy_in((char *)plan->in + i * plan->block, MPIDI_PCOLL_block(sent, i));
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIDI_PCOLL_promoted_run(plan);
-    if (mpi_errno == MPI_SUCCESS && receives)
-        mpi_errno = copy_out(plan->out, received, count, type);
+    for (int i = 0; i < nreceived && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno = copy_out((char *)plan->out + i * plan->block, MPIDI_PCOLL_block(received, i));
     return mpi_errno;
 }
 
-/* ---- the calls ---- */
+/* What a rank sends of its own, in place of which MPI_IN_PLACE may stand. */
+static struct MPIDI_PCOLL_blocks own_block(const void *buffer, MPI_Aint count, MPI_Datatype type,
+                                           const struct MPIDI_PCOLL_blocks *received, int rank)
+{
+    struct MPIDI_PCOLL_block block;
 
-static int find_reduction(enum pcoll_coll coll, int root, MPI_Aint count, MPI_Datatype type,
-                          MPI_Op op, MPIR_Comm *comm, struct MPIDI_PCOLL_promoted **plan_p)
+    if (buffer != MPI_IN_PLACE)
+        return MPIDI_PCOLL_equal(buffer, count, type);
+    block = MPIDI_PCOLL_block(received, rank);
+    return MPIDI_PCOLL_equal(block.user, block.count, block.type);
+}
+
+/* ---- calls that move data ---- */
+
+static int find_movement(enum pcoll_coll coll, int root, MPI_Aint count, MPI_Datatype type,
+                         MPIR_Comm *comm, struct MPIDI_PCOLL_promoted **plan_p)
 {
     MPI_Aint bytes;
 
     MPIDI_Datatype_check_size(type, count, bytes);
-    return MPIDI_PCOLL_promote(
-        comm, MPIDI_PCOLL_reduction_key(coll, root, bytes, op, type, comm->local_size), op, type,
-        plan_p);
+    return MPIDI_PCOLL_promote(comm, MPIDI_PCOLL_key(coll, root, bytes), MPI_OP_NULL,
+                               MPI_DATATYPE_NULL, plan_p);
+}
+
+/* Between two groups, some ranks pass no types. */
+static bool is_group(const MPIR_Comm *comm)
+{
+    return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM;
 }
 
 int MPIDI_PCOLL_Barrier(MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
@@ -93,24 +113,150 @@ int MPIDI_PCOLL_Barrier(MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 int MPIDI_PCOLL_Bcast(void *buffer, MPI_Aint count, MPI_Datatype type, int root, MPIR_Comm *comm,
                       MPIDI_PCOLL_errflag_t errflag)
 {
+    const struct MPIDI_PCOLL_blocks message = MPIDI_PCOLL_equal(buffer, count, type);
     struct MPIDI_PCOLL_promoted *plan;
-    MPI_Aint bytes;
-    int mpi_errno;
+    int mpi_errno = find_movement(PCOLL_BCAST, root, count, type, comm, &plan);
 
-    MPIDI_Datatype_check_size(type, count, bytes);
-    mpi_errno = MPIDI_PCOLL_promote(comm, MPIDI_PCOLL_key(PCOLL_BCAST, root, bytes), MPI_OP_NULL,
-                                    MPI_DATATYPE_NULL, &plan);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!plan)
         return (MPID_Bcast)(buffer, count, type, root, comm, errflag);
-    return run(plan, comm->rank == root, buffer, comm->rank != root, buffer, count, type);
+    return run(plan, comm->rank == root, &message, comm->rank != root, &message);
+}
+
+int MPIDI_PCOLL_Gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                       void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                       MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
+{
+    const struct MPIDI_PCOLL_blocks all = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype);
+    const bool is_root = comm->rank == root;
+    struct MPIDI_PCOLL_promoted *plan = NULL;
+    struct MPIDI_PCOLL_blocks own;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (is_group(comm))
+        mpi_errno = find_movement(PCOLL_GATHER, root, is_root ? recvcount : sendcount,
+                                  is_root ? recvtype : sendtype, comm, &plan);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Gather)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                             errflag);
+    own = own_block(sendbuf, sendcount, sendtype, &all, comm->rank);
+    return run(plan, 1, &own, is_root ? comm->local_size : 0, &all);
+}
+
+int MPIDI_PCOLL_Scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                        MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
+{
+    const struct MPIDI_PCOLL_blocks all = MPIDI_PCOLL_equal(sendbuf, sendcount, sendtype),
+                                    own = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype);
+    const bool is_root = comm->rank == root;
+    struct MPIDI_PCOLL_promoted *plan = NULL;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (is_group(comm))
+        mpi_errno = find_movement(PCOLL_SCATTER, root, is_root ? sendcount : recvcount,
+                                  is_root ? sendtype : recvtype, comm, &plan);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Scatter)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                              comm, errflag);
+    return run(plan, is_root ? comm->local_size : 0, &all, recvbuf != MPI_IN_PLACE, &own);
+}
+
+int MPIDI_PCOLL_Allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm *comm,
+                          MPIDI_PCOLL_errflag_t errflag)
+{
+    const struct MPIDI_PCOLL_blocks all = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype);
+    struct MPIDI_PCOLL_promoted *plan;
+    struct MPIDI_PCOLL_blocks own;
+    int mpi_errno = find_movement(PCOLL_ALLGATHER, 0, recvcount, recvtype, comm, &plan);
+
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Allgather)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                errflag);
+    own = own_block(sendbuf, sendcount, sendtype, &all, comm->rank);
+    return run(plan, 1, &own, comm->local_size, &all);
+}
+
+/* An allgather of blocks as long as the longest one. */
+int MPIDI_PCOLL_Allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, const MPI_Aint *recvcounts, const MPI_Aint *displs,
+                           MPI_Datatype recvtype, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
+{
+    const struct MPIDI_PCOLL_blocks all =
+        MPIDI_PCOLL_unequal(recvbuf, recvcounts, displs, recvtype);
+    struct MPIDI_PCOLL_promoted *plan = NULL;
+    struct MPIDI_PCOLL_blocks own;
+    MPI_Aint longest = 0;
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int r = 0; r < comm->local_size && is_group(comm); r++)
+        longest = MPL_MAX(longest, recvcounts[r]);
+    if (is_group(comm))
+        mpi_errno = find_movement(PCOLL_ALLGATHER, 0, longest, recvtype, comm, &plan);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Allgatherv)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                 recvtype, comm, errflag);
+    own = own_block(sendbuf, sendcount, sendtype, &all, comm->rank);
+    return run(plan, 1, &own, comm->local_size, &all);
+}
+
+int MPIDI_PCOLL_Alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm *comm,
+                         MPIDI_PCOLL_errflag_t errflag)
+{
+    const struct MPIDI_PCOLL_blocks received = MPIDI_PCOLL_equal(recvbuf, recvcount, recvtype),
+                                    sent = sendbuf == MPI_IN_PLACE
+                                               ? received
+                                               : MPIDI_PCOLL_equal(sendbuf, sendcount, sendtype);
+    struct MPIDI_PCOLL_promoted *plan;
+    int mpi_errno = find_movement(PCOLL_ALLTOALL, 0, recvcount, recvtype, comm, &plan);
+
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Alltoall)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                               errflag);
+    return run(plan, comm->local_size, &sent, comm->local_size, &received);
+}
+
+/* ---- calls that reduce ---- */
+
+static int find_reduction(enum pcoll_coll coll, int root, MPI_Aint count, MPI_Datatype type,
+                          MPI_Op op, MPIR_Comm *comm, struct MPIDI_PCOLL_promoted **plan_p)
+{
+    MPI_Aint bytes;
+
+    MPIDI_Datatype_check_size(type, count, bytes);
+    return MPIDI_PCOLL_promote(
+        comm, MPIDI_PCOLL_reduction_key(coll, root, bytes, op, type, comm->local_size), op, type,
+        plan_p);
+}
+
+/* Run a plan whose input may be MPI_IN_PLACE, and lies where the result goes then. */
+static int run_reduction(struct MPIDI_PCOLL_promoted *plan, int nsent, const void *sendbuf,
+                         int nreceived, void *recvbuf, MPI_Aint count, MPI_Datatype type)
+{
+    const struct MPIDI_PCOLL_blocks received = MPIDI_PCOLL_equal(recvbuf, count, type),
+                                    sent = sendbuf == MPI_IN_PLACE
+                                               ? received
+                                               : MPIDI_PCOLL_equal(sendbuf, count, type);
+
+    return run(plan, nsent, &sent, nreceived, &received);
 }
 
 int MPIDI_PCOLL_Reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
                        MPI_Op op, int root, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 {
-    const void *sent = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     struct MPIDI_PCOLL_promoted *plan;
     int mpi_errno = find_reduction(PCOLL_REDUCE, root, count, type, op, comm, &plan);
 
@@ -118,13 +264,12 @@ int MPIDI_PCOLL_Reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_D
         return mpi_errno;
     if (!plan)
         return (MPID_Reduce)(sendbuf, recvbuf, count, type, op, root, comm, errflag);
-    return run(plan, true, sent, comm->rank == root, recvbuf, count, type);
+    return run_reduction(plan, 1, sendbuf, comm->rank == root, recvbuf, count, type);
 }
 
 int MPIDI_PCOLL_Allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
                           MPI_Op op, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 {
-    const void *sent = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     struct MPIDI_PCOLL_promoted *plan;
     int mpi_errno = find_reduction(PCOLL_ALLREDUCE, 0, count, type, op, comm, &plan);
 
@@ -132,5 +277,46 @@ int MPIDI_PCOLL_Allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MP
         return mpi_errno;
     if (!plan)
         return (MPID_Allreduce)(sendbuf, recvbuf, count, type, op, comm, errflag);
-    return run(plan, true, sent, true, recvbuf, count, type);
+    return run_reduction(plan, 1, sendbuf, 1, recvbuf, count, type);
+}
+
+int MPIDI_PCOLL_Reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                     MPI_Datatype type, MPI_Op op, MPIR_Comm *comm,
+                                     MPIDI_PCOLL_errflag_t errflag)
+{
+    struct MPIDI_PCOLL_promoted *plan;
+    int mpi_errno = find_reduction(PCOLL_REDUCE_SCATTER_BLOCK, 0, count, type, op, comm, &plan);
+
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Reduce_scatter_block)(sendbuf, recvbuf, count, type, op, comm, errflag);
+    return run_reduction(plan, comm->local_size, sendbuf, 1, recvbuf, count, type);
+}
+
+int MPIDI_PCOLL_Scan(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
+                     MPI_Op op, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
+{
+    struct MPIDI_PCOLL_promoted *plan;
+    int mpi_errno = find_reduction(PCOLL_SCAN, 0, count, type, op, comm, &plan);
+
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Scan)(sendbuf, recvbuf, count, type, op, comm, errflag);
+    return run_reduction(plan, 1, sendbuf, 1, recvbuf, count, type);
+}
+
+/* Rank 0 receives nothing. */
+int MPIDI_PCOLL_Exscan(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
+                       MPI_Op op, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
+{
+    struct MPIDI_PCOLL_promoted *plan;
+    int mpi_errno = find_reduction(PCOLL_EXSCAN, 0, count, type, op, comm, &plan);
+
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!plan)
+        return (MPID_Exscan)(sendbuf, recvbuf, count, type, op, comm, errflag);
+    return run_reduction(plan, 1, sendbuf, comm->rank > 0, recvbuf, count, type);
 }

@@ -102,16 +102,18 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Which ordinary blocking calls get plans once they have been repeated often enough:
-        barrier, bcast, reduce and allreduce of up to 1024 bytes on communicators within a node.
-        Values: off, auto (exact where every rank of the communicator has a core, otherwise off),
-        exact (those whose results cannot depend on the order in which ranks reduce, so that no
-        bit changes when a call gets its plan: no sums of floating-point numbers on more than two
-        ranks, and no products; of zeros of both signs, a number and a NaN, or two NaNs, the
-        result may be either), all. Set it to all where a program spends much time in short sums
-        and may have other last bits at each run. Communicators whose ranks have different values
-        are left to MPICH, and so are those of a rank that cannot share memory in /dev/shm with
-        the others. Where MPICH has a lock for each VCI (--enable-thread-cs=per-vci, the default
-        from 4.1 on), so are those of a process with MPI_THREAD_MULTIPLE.
+        barrier, bcast, gather, scatter, allgather, allgatherv, alltoall, reduce, allreduce,
+        reduce_scatter_block, scan and exscan, on communicators within a node, if no block is
+        longer than 1024 bytes. Values: off, auto (exact where every rank of the communicator has
+        a core, otherwise off), exact (those whose results cannot depend on the order in which
+        ranks reduce, so that no bit changes when a call gets its plan: no sums of floating-point
+        numbers on more than two ranks, and no products; of zeros of both signs, a number and a
+        NaN, or two NaNs, the result may be either), all. Set it to all where a program spends
+        much time in short sums and may have other last bits at each run. Communicators whose
+        ranks have different values are left to MPICH, and so are those of a rank that cannot
+        share memory in /dev/shm with the others. Where MPICH has a lock for each VCI
+        (--enable-thread-cs=per-vci, the default from 4.1 on), so are those of a process with
+        MPI_THREAD_MULTIPLE.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE

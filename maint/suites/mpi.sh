@@ -531,7 +531,7 @@ write_mpich_testlist() {
 write_promoted_testlist() {
     local listed=$build/mpich-src/test/mpi/coll/testlist.in
     if [ "$PCOLL_TEST_DEPTH" -lt 2 ]; then
-        grep -E '^(allred[2-6]|allredmany|bcasttest|bcastzerotype|longuser|op(prod|sum|max)|reduce) [2-5]( |$)' "$listed" |
+        grep -E '^(allgatherv4|allred[2-6]|allredmany|bcasttest|bcastzerotype|exscan2|gather2?|longuser|op(prod|sum|max)|reduce|scantst|scatter[2n]) [2-5]( |$)' "$listed" |
             sort -u -k 1,1
     else
         grep '^[a-z]' "$listed" | grep -v '^p_\|^coll_large\|mem=' # these need gigabytes

@@ -143,6 +143,57 @@ static void count_promoted(int is_exact)
     }
 }
 
+/* A call of each kind; those to all ranks have blocks of one int. */
+static void call_each(MPI_Comm comm, int *in, int *out, int *counts, int *displs)
+{
+    const MPI_Datatype type = MPI_INT;
+
+    MPI(MPI_Barrier(comm));
+    MPI(MPI_Bcast(in, 1, type, 0, comm));
+    MPI(MPI_Gather(in, 1, type, out, 1, type, 0, comm));
+    MPI(MPI_Scatter(in, 1, type, out, 1, type, 0, comm));
+    MPI(MPI_Allgather(in, 1, type, out, 1, type, comm));
+    MPI(MPI_Allgatherv(in, 1, type, out, counts, displs, type, comm));
+    MPI(MPI_Alltoall(in, 1, type, out, 1, type, comm));
+    MPI(MPI_Reduce(in, out, 1, type, MPI_SUM, 0, comm));
+    MPI(MPI_Allreduce(in, out, 1, type, MPI_SUM, comm));
+    MPI(MPI_Reduce_scatter_block(in, out, 1, type, MPI_SUM, comm));
+    MPI(MPI_Scan(in, out, 1, type, MPI_SUM, comm));
+    MPI(MPI_Exscan(in, out, 1, type, MPI_SUM, comm));
+}
+
+/* Calls of all kinds are promoted after the next review, which is a few calls away. An allgatherv
+ * takes the plan of an allgather. */
+static void count_kinds(void)
+{
+    enum { KINDS = 12, PLANS = KINDS - 1 };
+    int *in = calloc((size_t)check.size, sizeof(int)),
+        *out = calloc((size_t)check.size, sizeof(int)),
+        *counts = calloc((size_t)check.size, sizeof(int)),
+        *displs = calloc((size_t)check.size, sizeof(int));
+    MPI_Comm comm;
+
+    for (int r = 0; r < check.size; r++) {
+        counts[r] = 1;
+        displs[r] = r;
+    }
+    const long long plans = check_pvar("coll_offload_promoted_plans");
+
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    call_each(comm, in, out, counts, displs);
+    call_each(comm, in, out, counts, displs);
+    const long long calls_before = check_pvar("coll_offload_promoted_calls");
+
+    call_each(comm, in, out, counts, displs);
+    CHECK(check_pvar("coll_offload_promoted_calls") - calls_before == (check.size > 1 ? KINDS : 0));
+    CHECK(check_pvar("coll_offload_promoted_plans") - plans == (check.size > 1 ? PLANS : 0));
+    MPI(MPI_Comm_free(&comm));
+    free(in);
+    free(out);
+    free(counts);
+    free(displs);
+}
+
 int main(int argc, char **argv)
 {
     const int nthreads = workers_init(&argc, &argv);
@@ -150,8 +201,10 @@ int main(int argc, char **argv)
     rounds = (int)check_number("rounds", 60);
     calls = (int)check_number("calls", 60);
     short_calls_init();
-    if (check_option("counts"))
+    if (check_option("counts")) {
         count_promoted(strcmp(check_option("counts"), "exact") == 0);
+        count_kinds();
+    }
     check_phase("%d rounds in %d threads", rounds, nthreads);
     workers_run(nthreads, work);
     check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));

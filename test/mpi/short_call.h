@@ -7,7 +7,21 @@
 #include "elements.h"
 #include "layout.h"
 
-enum what { BARRIER, BCAST, REDUCE, ALLREDUCE, WHATS };
+enum what {
+    BARRIER,
+    BCAST,
+    GATHER,
+    SCATTER,
+    ALLGATHER,
+    ALLGATHERV,
+    ALLTOALL,
+    REDUCE, /* the first that reduces */
+    ALLREDUCE,
+    REDUCE_SCATTER_BLOCK,
+    SCAN,
+    EXSCAN,
+    WHATS
+};
 enum way { BLOCKING, NONBLOCKING, PERSISTENT };
 
 /* A call and its memory. */
@@ -16,11 +30,12 @@ struct short_call {
     const struct elements *e; /* of a reduction */
     MPI_Comm comm;
     int rank, n, root, in_place, step;
-    long count;           /* elements, of a bcast bytes */
-    struct layout layout; /* of this rank's buffer of a bcast */
+    long count;           /* of a block: elements if it is reduced, otherwise bytes */
+    struct layout layout; /* of this rank's buffers, if nothing is reduced */
     MPI_Datatype type;
-    char *send, *receive;
-    uint32_t *board; /* [ranks of MPI_COMM_WORLD] the last barrier that each has reached */
+    char *send, *receive; /* NULL: there is no such buffer */
+    int *counts, *displs; /* of an allgatherv */
+    uint32_t *board;      /* [ranks of MPI_COMM_WORLD] the last barrier that each has reached */
     MPI_Request request;
     enum way way;
 };
