@@ -95,6 +95,8 @@ uint64_t pcoll_sliced_get_temp_bytes(const struct pcoll_signature *signature,
     const struct pcoll_stages stages = pcoll_stages_of(signature, pcoll_radix(params));
     const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
 
+    if (stages.count == 0) /* a single rank */
+        return 0;
     return (uint64_t)pcoll_sliced_get_banks(&stages) *
            pcoll_whole_lines(pcoll_quotient_up(units, (uint64_t)stages.factors[0]) * unit);
 }
