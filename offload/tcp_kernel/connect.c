@@ -3,8 +3,13 @@
  *
  * Neighbors tell each other, by the bootstrap, where they listen and a random key. The lower rank
  * connects and shows the key that the other one has told it, and the other one answers with the key
- * of the first. Whoever shows anything else, or nothing for a while, is turned away. The listener
- * exists only while the plan is being bound.
+ * of the first. Whoever shows anything else, or nothing for a while, is turned away. The listeners
+ * exist only while the plan is being bound.
+ *
+ * Neighbors on one node that exchange little first try a local socket (unix(7)), at an abstract
+ * address of the kernel's choice. It is reached within a network namespace only, so they compare
+ * theirs. If that fails, they connect over TCP. So do those that exchange much: a local socket
+ * holds 0.2 MB, TCP some MB, and each time that it is full its sender must be woken.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "algorithms/plan/topology.h"
 #include "offload/tcp_kernel/state.h"
 #include "offload/yield.h"
 
@@ -23,9 +30,12 @@
 
 enum { SPARE = 16, STRANGER_SECONDS = 3, POLL_MS = 1, RETRY_MS = 20 };
 
+enum way { BY_TCP, BY_LOCAL, NWAYS };
+
 /* What a rank tells a neighbor. */
 struct card {
-    struct tcp_address address;
+    struct tcp_address here[NWAYS]; /* length 0: it does not listen there */
+    uint64_t network;               /* its network namespace; 0: unknown */
     unsigned char key[TCP_KEY_BYTES];
     bool has_failed; /* it will not connect */
 };
@@ -33,6 +43,7 @@ struct card {
 /* A connection on which a key is awaited. */
 struct visitor {
     int socket; /* -1: none */
+    enum way way;
     bool is_connecting;
     size_t got;
     unsigned char key[TCP_KEY_BYTES];
@@ -41,11 +52,12 @@ struct visitor {
 
 struct tcp_reception {
     struct tcp_bound *b;
-    int listener;
-    struct tcp_address here;
+    int listeners[NWAYS]; /* -1: none */
+    struct tcp_address here[NWAYS];
+    uint64_t network;
     struct card *own, *theirs; /* [nneighbors] */
     struct visitor *visitors;  /* [nneighbors] that this rank connects to, then [nstrangers] */
-    struct pollfd *polled;     /* [npolled]: the listener, then visitors in their order */
+    struct pollfd *polled;     /* [npolled]: listeners, then visitors in their order */
     int nneighbors, nstrangers, npolled;
     int missing;   /* links that still need a socket */
     int error;     /* of the last attempt to connect */
@@ -56,7 +68,8 @@ struct tcp_reception {
 /* ---- sockets ---- */
 
 /* Room for two pieces on each connection (order.c); the kernel counts the memory that they take,
- * which may be twice their bytes. */
+ * which may be twice their bytes. What accepts a TCP connection has the room of its listener; a
+ * local socket does not. */
 static bool has_room(int socket)
 {
     const int wanted = 1 << 20;
@@ -106,6 +119,7 @@ static bool let_block(int socket)
     return flags >= 0 && fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
+/* The next attempt is by TCP. */
 static void discard(struct visitor *v)
 {
     if (v->socket >= 0)
@@ -113,9 +127,9 @@ static void discard(struct visitor *v)
     *v = (struct visitor){.socket = -1, .since = pcoll_now()};
 }
 
-static int open_socket(const struct tcp_reception *r)
+static int open_socket(const struct tcp_reception *r, enum way way)
 {
-    const int family = r->b->group->address.name.ss_family;
+    const int family = way == BY_LOCAL ? AF_UNIX : r->b->group->address.name.ss_family;
     const int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     const struct pcoll_bootstrap *boot = &r->b->group->base.bootstrap;
 
@@ -124,7 +138,8 @@ static int open_socket(const struct tcp_reception *r)
                          errno == EMFILE ? "; RLIMIT_NOFILE is too low" : "");
         return -1;
     }
-    avoid_pacing(fd);
+    if (way == BY_TCP)
+        avoid_pacing(fd);
     if (has_room(fd))
         return fd;
     pcoll_tcp_report(boot,
@@ -135,21 +150,62 @@ static int open_socket(const struct tcp_reception *r)
     return -1;
 }
 
-/* ---- the listener, and the cards ---- */
+/* ---- listeners, and cards ---- */
 
-/* Listen on this rank's address, at a port of the kernel's choice. */
-static enum pcoll_result listen_here(struct tcp_reception *r)
+/* The lower rank of two neighbors connects. */
+static bool connects_to(const struct tcp_reception *r, int n)
 {
-    r->here = r->b->group->address;
-    r->listener = open_socket(r);
-    if (r->listener < 0)
+    return r->b->plan->neighbors[n] > r->b->plan->rank;
+}
+
+/* Returns whether the neighbor is on this node. */
+static bool is_near(const struct tcp_reception *r, int n)
+{
+    const struct pcoll_topology *topology = r->b->group->base.bootstrap.topology;
+
+    return pcoll_tcp_kernel_settings.local > 0 &&
+           pcoll_topology_node(topology, r->b->plan->rank) ==
+               pcoll_topology_node(topology, r->b->plan->neighbors[n]);
+}
+
+static uint64_t find_network(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
+}
+
+/* Listen at `here`, whose port or name is of the kernel's choice. */
+static enum pcoll_result listen_at(struct tcp_reception *r, enum way way, struct tcp_address here)
+{
+    const int fd = open_socket(r, way);
+
+    r->listeners[way] = fd;
+    if (fd < 0)
         return PCOLL_UNSUPPORTED;
-    if (bind(r->listener, (struct sockaddr *)&r->here.name, r->here.length) == 0 &&
-        listen(r->listener, r->nneighbors + SPARE) == 0 &&
-        getsockname(r->listener, (struct sockaddr *)&r->here.name, &r->here.length) == 0)
-        return PCOLL_OK;
+    if (bind(fd, (struct sockaddr *)&here.name, here.length) == 0 &&
+        listen(fd, r->nneighbors + SPARE) == 0) {
+        here.length = sizeof(here.name);
+        if (getsockname(fd, (struct sockaddr *)&here.name, &here.length) == 0) {
+            r->here[way] = here;
+            return PCOLL_OK;
+        }
+    }
     pcoll_tcp_report(&r->b->group->base.bootstrap, "this rank cannot listen on its address: %m");
     return PCOLL_UNSUPPORTED;
+}
+
+static enum pcoll_result listen_here(struct tcp_reception *r)
+{
+    const struct tcp_address unnamed = {.name.ss_family = AF_UNIX, .length = sizeof(sa_family_t)};
+    enum pcoll_result result = listen_at(r, BY_TCP, r->b->group->address);
+    bool awaits = false;
+
+    for (int n = 0; n < r->nneighbors; n++)
+        awaits = awaits || (is_near(r, n) && !connects_to(r, n));
+    if (result == PCOLL_OK && awaits)
+        result = listen_at(r, BY_LOCAL, unnamed);
+    return result;
 }
 
 static enum pcoll_result make_keys(struct tcp_bound *b)
@@ -170,7 +226,8 @@ static enum pcoll_result swap_cards(struct tcp_reception *r, bool has_failed)
     enum pcoll_result result = PCOLL_OK;
 
     for (int n = 0; n < r->nneighbors; n++) {
-        r->own[n] = (struct card){.address = r->here, .has_failed = has_failed};
+        r->own[n] = (struct card){.network = r->network, .has_failed = has_failed};
+        memcpy(r->own[n].here, r->here, sizeof(r->here));
         memcpy(r->own[n].key, links[n].own, TCP_KEY_BYTES);
     }
     if (r->nneighbors > 0)
@@ -225,23 +282,40 @@ static void take(struct tcp_reception *r, struct visitor *v, int n)
 
 /* ---- neighbors that this rank connects to ---- */
 
-static bool connects_to(const struct tcp_reception *r, int n)
-{
-    return r->b->plan->neighbors[n] > r->b->plan->rank;
-}
-
 static bool is_missing(const struct tcp_reception *r, int n)
 {
     return r->b->links[n].socket < 0 && !r->theirs[n].has_failed;
 }
 
+/* How many bytes a phase moves on each connection, on average. */
+static void find_traffic(struct tcp_bound *b)
+{
+    for (int p = 0; p < b->nphases; p++)
+        for (int i = 0; i < b->scripts[p].n; i++) {
+            const struct tcp_action *action = &b->scripts[p].actions[i];
+
+            if (tcp_is_kernels(action))
+                b->links[action->neighbor].bytes += action->bytes / (size_t)b->nphases;
+        }
+}
+
+static bool is_reached(const struct tcp_reception *r, int n, enum way way)
+{
+    return way == BY_TCP || (r->b->links[n].bytes <= pcoll_tcp_kernel_settings.local &&
+                             r->theirs[n].here[way].length > 0 && r->network != 0 &&
+                             r->theirs[n].network == r->network);
+}
+
 static void try_to_connect(struct tcp_reception *r, int n)
 {
-    const struct tcp_address *there = &r->theirs[n].address;
+    const struct tcp_address *there;
     struct visitor *v = &r->visitors[n];
 
+    if (!is_reached(r, n, v->way))
+        discard(v);
     if (v->socket < 0)
-        v->socket = open_socket(r);
+        v->socket = open_socket(r, v->way);
+    there = &r->theirs[n].here[v->way];
     v->is_connecting = true;
     r->is_short |= v->socket < 0;
     if (v->socket >= 0 &&
@@ -312,12 +386,14 @@ static void discard_oldest(struct tcp_reception *r)
 }
 
 /* Somebody is there, perhaps no longer. */
-static void accept_one(struct tcp_reception *r)
+static void accept_one(struct tcp_reception *r, int listener)
 {
-    const int fd = accept4(r->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-    if (fd >= 0)
+    if (fd >= 0 && has_room(fd))
         free_place(r)->socket = fd;
+    else if (fd >= 0)
+        close(fd);
     else if (errno == EMFILE || errno == ENFILE)
         discard_oldest(r);
 }
@@ -357,7 +433,9 @@ static void begin_attempts(struct tcp_reception *r)
 static void wait_for_events(struct tcp_reception *r)
 {
     r->npolled = 0;
-    r->polled[r->npolled++] = (struct pollfd){.fd = r->listener, .events = POLLIN};
+    for (int way = 0; way < NWAYS; way++)
+        if (r->listeners[way] >= 0)
+            r->polled[r->npolled++] = (struct pollfd){.fd = r->listeners[way], .events = POLLIN};
     for (int i = 0; i < r->nneighbors + r->nstrangers; i++)
         if (r->visitors[i].socket >= 0)
             r->polled[r->npolled++] =
@@ -368,7 +446,8 @@ static void wait_for_events(struct tcp_reception *r)
 
 static void see_events(struct tcp_reception *r)
 {
-    int at = 1;
+    const int nlisteners = 1 + (r->listeners[BY_LOCAL] >= 0);
+    int at = nlisteners;
 
     for (int i = 0; i < r->nneighbors + r->nstrangers; i++) {
         if (r->visitors[i].socket < 0 || r->polled[at++].revents == 0)
@@ -378,8 +457,9 @@ static void see_events(struct tcp_reception *r)
         else
             see_stranger(r, &r->visitors[i]);
     }
-    if (r->polled[0].revents != 0)
-        accept_one(r);
+    for (int i = 0; i < nlisteners; i++)
+        if (r->polled[i].revents != 0)
+            accept_one(r, r->polled[i].fd);
 }
 
 static void report_missing(const struct tcp_reception *r)
@@ -409,6 +489,7 @@ static enum pcoll_result connect_all(struct tcp_reception *r)
     const struct pcoll_bootstrap *boot = &r->b->group->base.bootstrap;
     const uint64_t end = pcoll_now() + pcoll_tcp_kernel_settings.seconds * SECOND;
 
+    find_traffic(r->b);
     for (int n = 0; n < r->nneighbors; n++) {
         r->missing += is_missing(r, n);
         if (connects_to(r, n) && is_missing(r, n))
@@ -441,7 +522,7 @@ enum pcoll_result pcoll_tcp_reception_meet(struct tcp_reception *r, enum pcoll_r
 
 static bool get_tables(struct tcp_reception *r)
 {
-    const size_t n = (size_t)r->nneighbors + 1, all = n + (size_t)r->nstrangers;
+    const size_t n = (size_t)r->nneighbors + 1, all = n + (size_t)r->nstrangers + NWAYS;
 
     r->own = calloc(n, sizeof(*r->own));
     r->theirs = calloc(n, sizeof(*r->theirs));
@@ -460,11 +541,12 @@ static enum pcoll_result open_sockets(struct tcp_reception *r)
 {
     for (int n = 0; n < r->nneighbors; n++)
         if (connects_to(r, n)) {
-            r->visitors[n].socket = open_socket(r);
+            r->visitors[n].way = is_near(r, n) ? BY_LOCAL : BY_TCP;
+            r->visitors[n].socket = open_socket(r, r->visitors[n].way);
             if (r->visitors[n].socket < 0)
                 return PCOLL_UNSUPPORTED;
         } else {
-            r->spare[n] = open_socket(r);
+            r->spare[n] = open_socket(r, BY_TCP);
             if (r->spare[n] < 0)
                 return PCOLL_UNSUPPORTED;
         }
@@ -478,8 +560,11 @@ enum pcoll_result pcoll_tcp_reception_open(struct tcp_bound *b, struct tcp_recep
 
     if (r == NULL)
         return PCOLL_ERR_NOMEM;
-    *r = (struct tcp_reception){
-        .b = b, .listener = -1, .nneighbors = b->nneighbors, .nstrangers = b->nneighbors + SPARE};
+    *r = (struct tcp_reception){.b = b,
+                                .listeners = {-1, -1},
+                                .network = find_network(),
+                                .nneighbors = b->nneighbors,
+                                .nstrangers = b->nneighbors + SPARE};
     result = get_tables(r) ? listen_here(r) : PCOLL_ERR_NOMEM;
     if (result == PCOLL_OK)
         result = open_sockets(r);
@@ -499,8 +584,9 @@ void pcoll_tcp_reception_close(struct tcp_reception *r)
     for (int i = 0; r->visitors && i < r->nneighbors + r->nstrangers; i++)
         if (r->visitors[i].socket >= 0)
             close(r->visitors[i].socket);
-    if (r->listener >= 0)
-        close(r->listener);
+    for (int way = 0; way < NWAYS; way++)
+        if (r->listeners[way] >= 0)
+            close(r->listeners[way]);
     if (r->spare)
         close_spare(r);
     free(r->spare);

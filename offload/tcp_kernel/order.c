@@ -14,6 +14,11 @@
  * number: it has been done. If it is a send, the receiver has done everything with lower numbers,
  * so of all that was sent on this connection only this piece is missing, and there is room for it:
  * connect.c makes sure. So an end with the lowest number can go on.
+ *
+ * A local socket wakes its sender only when three quarters of the room are free, and until the
+ * receive the rest of this piece may wait for that. But then the sender met with a connection full
+ * of earlier pieces, and its receiver comes to its own sends later. So of the ends with the lowest
+ * number, the sender that came last does not wait.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -47,6 +47,7 @@ struct tcp_script {
 /* What two neighbors need for their connection. */
 struct tcp_link {
     int socket;                          /* -1: none */
+    size_t bytes;                        /* that a phase sends and receives on it, about */
     unsigned char own[TCP_KEY_BYTES];    /* what the neighbor must show */
     unsigned char theirs[TCP_KEY_BYTES]; /* what it wants to see */
 };

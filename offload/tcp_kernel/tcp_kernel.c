@@ -9,6 +9,7 @@ struct pcoll_tcp_kernel_settings pcoll_tcp_kernel_settings = {
     .chain = 4096,
     .outlines = (size_t)32 << 20,
     .seconds = 30,
+    .local = (size_t)64 << 10,
 };
 
 static enum pcoll_result progress(struct tcp_bound *b)

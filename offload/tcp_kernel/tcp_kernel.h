@@ -28,8 +28,10 @@
  * The processor copies and reduces. What it does in the midst of a script cuts the chain in two:
  * the second one begins in the next call of progress.
  *
- * Each plan has a TCP connection to each of its neighbors, also to those on the same node. They are
- * made when it is bound; both ends show a random key that the bootstrap has carried (connect.c).
+ * Each plan has a connection to each of its neighbors: over TCP, or on one node, if they exchange
+ * little, by a local socket (unix(7)). They are made when it is bound; both ends show a random key
+ * that the bootstrap has carried (connect.c). Shared memory would not do within a node, as no chain
+ * waits for a counter in memory: a rank that computes would hold back all behind it.
  *
  * The medium needs Linux 6.0 and the permission to use io_uring. A probe finds out when a group is
  * made. It carries plans only when the user names it.
@@ -44,6 +46,8 @@ struct pcoll_tcp_kernel_settings {
     int chain;        /* the most actions in one chain */
     size_t outlines;  /* the most bytes of all ranks' outlines, which a bind gathers (walk.h) */
     unsigned seconds; /* how long a bind waits for connections */
+    size_t local;     /* the most bytes that neighbors on one node exchange in a start by a local
+                       * socket, not TCP; 0: none */
 };
 
 /* The settings for plans that are bound from now on, the same on all ranks. */

@@ -1,12 +1,15 @@
 /* Ranks over loopback; the contract is in net_rank.h. */
 #include "test/unit/net_rank.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "algorithms/plan/topology.h"
 #include "test/unit/tap.h"
 
 const struct pcoll_medium *net_medium;
 const char *net_provider;
+int net_node_ranks;
 _Atomic int *net_shared;
 
 static int has_no_group(struct meeting *meeting, int rank, void *argument)
@@ -25,6 +28,18 @@ int net_is_available(void)
     return 0;
 }
 
+static struct pcoll_topology *make_nodes(int nranks)
+{
+    struct pcoll_topology *topology;
+    int nodes[MEETING_MAX_RANKS];
+
+    for (int r = 0; r < nranks; r++)
+        nodes[r] = r / net_node_ranks;
+    if (pcoll_topology_create(nodes, NULL, nranks, &topology) != PCOLL_OK)
+        abort();
+    return topology;
+}
+
 int net_rank_open(struct net_rank *p, struct meeting *meeting, int rank)
 {
     p->meeting = meeting;
@@ -32,6 +47,8 @@ int net_rank_open(struct net_rank *p, struct meeting *meeting, int rank)
     p->bootstrap = meeting_bootstrap(&p->attendee);
     p->bootstrap.provider = net_provider;
     p->bootstrap.interface = "127.0.0.1";
+    p->topology = net_node_ranks > 0 ? make_nodes(p->bootstrap.nranks) : NULL;
+    p->bootstrap.topology = p->topology;
     return net_medium->group_create(&p->bootstrap, &p->group) == PCOLL_OK;
 }
 
@@ -47,6 +64,7 @@ void net_rank_close(struct net_rank *p)
     net_rank_leave(p);
     net_medium->group_destroy(p->group);
     net_medium->finalize();
+    pcoll_topology_destroy(p->topology);
 }
 
 int net_rank_part(struct part *p, const struct trial *t, struct net_rank *self)

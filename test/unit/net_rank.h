@@ -21,6 +21,7 @@ struct net_rank {
     struct meeting *meeting;
     struct attendee attendee;
     struct pcoll_bootstrap bootstrap;
+    struct pcoll_topology *topology; /* NULL: one node */
     struct pcoll_group *group;
     struct job job; /* of the last part */
 };
@@ -28,6 +29,7 @@ struct net_rank {
 /* The program sets these first. */
 extern const struct pcoll_medium *net_medium;
 extern const char *net_provider; /* NULL: none */
+extern int net_node_ranks;       /* how many consecutive ranks say that they share a node; 0: all */
 extern _Atomic int *net_shared;  /* [rank]: starts, as trial.h requires; it has the size of a
                                   * page */
 

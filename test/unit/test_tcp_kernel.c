@@ -1,6 +1,6 @@
 /*
- * The medium that lets Linux run the plan: every algorithm on processes over loopback, ranks that
- * run ahead, ranks that make no calls, and several plans at a time.
+ * The medium that lets Linux run the plan: every algorithm on processes over loopback and local
+ * sockets, ranks that run ahead, ranks that make no calls, and several plans at a time.
  */
 #include "offload/tcp_kernel/tcp_kernel.h"
 #include "test/unit/net_tests.h"
@@ -66,17 +66,9 @@ static int run_swaps(struct meeting *meeting, int rank, void *argument)
     return wrong;
 }
 
-int main(void)
+/* Ranks that make no calls, and ranks that run ahead. */
+static void check_kernel(void)
 {
-    /* Messages shorter than a piece, of a few pieces, and of more than the sockets hold. */
-    static const struct net_rows rows = {
-        .sizes = {1, 40000, 0, 49, 5000, 700001}, .all_forms = 1, .instances = many_instances};
-    struct meeting *page = meeting_create(0); /* any shared page will do */
-
-    net_medium = &pcoll_medium_tcp_kernel;
-    net_shared = (_Atomic int *)(void *)page;
-    if (!net_is_available())
-        return tap_done();
     net_check_absent(PCOLL_BARRIER, "butterfly", 0, 1);
     net_check_absent(PCOLL_BARRIER, "dissemination", 0, 2);
     net_check_absent(PCOLL_BCAST, "binomial_put", 200, 2);
@@ -90,6 +82,29 @@ int main(void)
     net_check_absent(PCOLL_ALLTOALL, "direct", 300000, 1);
     check_long();
     net_check_side_by_side(100);
+}
+
+int main(void)
+{
+    /* Messages shorter than a piece, of a few pieces, and of more than the sockets hold. */
+    static const struct net_rows rows = {
+        .sizes = {1, 40000, 0, 49, 5000, 700001}, .all_forms = 1, .instances = many_instances};
+    const size_t usual = pcoll_tcp_kernel_settings.local;
+    struct meeting *page = meeting_create(0); /* any shared page will do */
+
+    net_medium = &pcoll_medium_tcp_kernel;
+    net_shared = (_Atomic int *)(void *)page;
+    if (!net_is_available())
+        return tap_done();
+    printf("# all ranks on one node, messages of any length by local sockets\n");
+    pcoll_tcp_kernel_settings.local = SIZE_MAX;
+    check_kernel();
+    printf("# each rank on a node of its own\n");
+    net_node_ranks = 1;
+    check_kernel();
+    printf("# two ranks on a node, long messages by TCP\n");
+    pcoll_tcp_kernel_settings.local = usual;
+    net_node_ranks = 2;
     tap_ok(meeting_run_processes(5, run_swaps, NULL) == 0,
            "ranks swap twice at bind, however many entries a plan has");
     net_check_rows(&rows);
