@@ -103,13 +103,25 @@ static void print_race(const struct pcoll_choice *candidates, const double *us, 
     }
 }
 
+/* A race in which no plan could be bound, for want of memory, has told nothing: the next init of
+ * the shape runs another. */
+static void keep_winner(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                        const struct pcoll_choice *choice, bool has_won)
+{
+    const struct pcoll_choice none = {.algorithm = NULL};
+
+    MPIDI_PCOLL_correct(state->known, has_won ? choice : &none);
+    if (has_won)
+        MPIDI_PCOLL_learn(&call->signature, MPIDI_PCOLL_is_mapped(call), state, choice);
+}
+
 int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                      const struct pcoll_choice *rivals, int nrivals, struct pcoll_choice *choice)
 {
     struct pcoll_choice candidates[PCOLL_RACE_PLANS] = {*choice};
     double us[PCOLL_RACE_PLANS];
     enum pcoll_result result = tell_rivals(state, rivals, nrivals, candidates);
-    int mpi_errno = MPI_SUCCESS;
+    int winner, mpi_errno = MPI_SUCCESS;
 
     if (result == PCOLL_OK)
         result = run(call, state, candidates, nrivals + 1, us);
@@ -117,12 +129,13 @@ int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_com
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
         return mpi_errno;
     }
-    *choice = candidates[pcoll_race_winner(us, nrivals + 1)];
-    choice->reason = "race";
-    if (state->bootstrap.rank == 0) {
-        MPIDI_PCOLL_correct(state->known, choice);
-        MPIDI_PCOLL_learn(&call->signature, MPIDI_PCOLL_is_mapped(call), state, choice);
+    winner = pcoll_race_winner(us, nrivals + 1);
+    if (us[winner] >= 0) {
+        *choice = candidates[winner];
+        choice->reason = "race";
     }
+    if (state->bootstrap.rank == 0)
+        keep_winner(call, state, choice, us[winner] >= 0);
     if (state->bootstrap.rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_race(candidates, us, nrivals + 1);
     return mpi_errno;
