@@ -23,13 +23,14 @@
 #define IDLE_PASSES_PER_LOOK 64 /* passes between looks at other ranks' cores */
 #define CLOSE_PASSES_PER_SLEEP 4
 #define CLOSE_NS 1500 /* between passes that are further apart the application computes */
+#define FAR_NS 5000   /* and between these surely, however slow MPICH's network is */
 #define IDLE_PASSES_PER_SLEEP 17 /* of threads; odd, so that all that take turns get to sleep */
 
 /* What a pass without progress does with the core. */
 enum use_of_core { KEEP, YIELD, SLEEP };
 
 static unsigned idle_passes = 0;
-static uint64_t rested = 0; /* when an idle pass last had its core again */
+static uint64_t rested = 0; /* when an idle pass last had its core again, or kept it */
 
 /* Returns whether, on a rank that shares its core, others may need the core to make progress:
  * nothing has arrived since the last pass of the progress engine, and no plan has completed. */
@@ -90,6 +91,18 @@ static enum use_of_core yield_or_sleep(void)
     return idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP && should_sleep() ? SLEEP : YIELD;
 }
 
+/* Of a rank with a core of its own. An application that computes between tests waits for nothing,
+ * and a yield would double what a test costs it. */
+static enum use_of_core yield_unless_far(void)
+{
+    const uint64_t now = pcoll_now(), since = now - rested;
+
+    if (MPIR_ThreadInfo.isThreaded)
+        return YIELD;
+    rested = now;
+    return since > FAR_NS ? KEEP : YIELD;
+}
+
 /* Outside the lock. */
 static void rest(enum use_of_core use)
 {
@@ -128,7 +141,7 @@ static enum use_of_core have_progress(int *made_progress)
     else if (MPIDI_PCOLL_crowded)
         return should_yield() ? yield_or_sleep() : KEEP;
     else if (MPIDI_PCOLL_has_active_plans() && ++idle_passes > IDLE_PASSES_WITH_CORE)
-        return YIELD;
+        return yield_unless_far();
     return KEEP;
 }
 
