@@ -9,7 +9,10 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
-#define BATCH 16 /* completions read at once */
+#include "offload/memory/process.h"
+
+#define BATCH 16   /* completions read at once */
+#define MAX_KEYS 8 /* in use, before a registration fails */
 
 struct pcoll_ofi_peer {
     struct pcoll_ofi_peer *next;
@@ -298,6 +301,19 @@ static int enable(const struct pcoll_ofi_endpoint *e, struct fid_cntr *counter, 
     return error;
 }
 
+/* Whoever reaches the endpoint needs the key of a region to access it, so nobody must guess it. A
+ * provider that makes keys itself ignores this one; of short keys some can be in use. */
+static uint64_t make_key(const struct pcoll_ofi_endpoint *e)
+{
+    const size_t bytes = e->info->domain_attr->mr_key_size;
+    struct pcoll_process_id random;
+    uint64_t key;
+
+    pcoll_process_random(&random);
+    memcpy(&key, &random, sizeof(key));
+    return bytes < sizeof(key) ? key & ((UINT64_C(1) << 8 * bytes) - 1) : key;
+}
+
 enum pcoll_result pcoll_ofi_register(struct pcoll_ofi_endpoint *e,
                                      const struct pcoll_bootstrap *bootstrap, const char *what,
                                      void *address, size_t bytes, struct fid_cntr *counter,
@@ -306,10 +322,12 @@ enum pcoll_result pcoll_ofi_register(struct pcoll_ofi_endpoint *e,
     uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
     struct fid_mr *mr = NULL;
     char text[120];
-    int error;
+    int error, attempts = 0;
 
-    error = fi_mr_reg(e->domain, address, bytes, access, 0, e->next_key++,
-                      counter ? FI_RMA_EVENT : 0, &mr, NULL);
+    do
+        error = fi_mr_reg(e->domain, address, bytes, access, 0, make_key(e),
+                          counter ? FI_RMA_EVENT : 0, &mr, NULL);
+    while (error == -FI_ENOKEY && ++attempts < MAX_KEYS);
     if (error == 0)
         error = enable(e, counter, mr);
     if (error != 0) {

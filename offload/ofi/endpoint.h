@@ -69,7 +69,6 @@ struct pcoll_ofi_endpoint {
     struct pcoll_ofi_options options; /* owns its strings */
     int refs;
     bool kept;
-    uint64_t next_key;
     struct pcoll_names peers;
     struct pcoll_ofi_peer *all_peers;
 };
