@@ -36,7 +36,8 @@ struct MPIDI_PCOLL_promoted {
     int mpi_errno;                /* of the last instance */
     MPI_Aint block;               /* bytes of its class: a vector, or one of several blocks */
     void *in, *out;               /* its buffers; the same one for a bcast */
-    size_t in_bytes, out_bytes;   /* of these */
+    size_t in_bytes, out_bytes;   /* of these; 0: this rank sends, or receives, nothing (a bcast: of
+                                   * the only one, and 0) */
 };
 
 /* For MPI_T: how many plans serve ordinary calls, and how many calls they have served. */

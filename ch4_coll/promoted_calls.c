@@ -242,81 +242,75 @@ static int find_reduction(enum pcoll_coll coll, int root, MPI_Aint count, MPI_Da
         plan_p);
 }
 
-/* Run a plan whose input may be MPI_IN_PLACE, and lies where the result goes then. */
-static int run_reduction(struct MPIDI_PCOLL_promoted *plan, int nsent, const void *sendbuf,
-                         int nreceived, void *recvbuf, MPI_Aint count, MPI_Datatype type)
+/* Returns whether a plan serves the call; then *mpi_errno_p is its result. An error before that
+ * counts as served. Input that is MPI_IN_PLACE lies where the result goes. */
+static bool serve_reduction(enum pcoll_coll coll, int root, const void *sendbuf, void *recvbuf,
+                            MPI_Aint count, MPI_Datatype type, MPI_Op op, MPIR_Comm *comm,
+                            int *mpi_errno_p)
 {
     const struct MPIDI_PCOLL_blocks received = MPIDI_PCOLL_equal(recvbuf, count, type),
                                     sent = sendbuf == MPI_IN_PLACE
                                                ? received
                                                : MPIDI_PCOLL_equal(sendbuf, count, type);
+    const int nsent = coll == PCOLL_REDUCE_SCATTER_BLOCK ? comm->local_size : 1;
+    struct MPIDI_PCOLL_promoted *plan;
 
-    return run(plan, nsent, &sent, nreceived, &received);
+    *mpi_errno_p = find_reduction(coll, root, count, type, op, comm, &plan);
+    if (*mpi_errno_p == MPI_SUCCESS && !plan)
+        return false;
+    if (*mpi_errno_p == MPI_SUCCESS)
+        *mpi_errno_p = run(plan, nsent, &sent, plan->out_bytes > 0, &received);
+    return true;
 }
 
 int MPIDI_PCOLL_Reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
                        MPI_Op op, int root, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 {
-    struct MPIDI_PCOLL_promoted *plan;
-    int mpi_errno = find_reduction(PCOLL_REDUCE, root, count, type, op, comm, &plan);
+    int mpi_errno;
 
-    if (mpi_errno != MPI_SUCCESS)
+    if (serve_reduction(PCOLL_REDUCE, root, sendbuf, recvbuf, count, type, op, comm, &mpi_errno))
         return mpi_errno;
-    if (!plan)
-        return (MPID_Reduce)(sendbuf, recvbuf, count, type, op, root, comm, errflag);
-    return run_reduction(plan, 1, sendbuf, comm->rank == root, recvbuf, count, type);
+    return (MPID_Reduce)(sendbuf, recvbuf, count, type, op, root, comm, errflag);
 }
 
 int MPIDI_PCOLL_Allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
                           MPI_Op op, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 {
-    struct MPIDI_PCOLL_promoted *plan;
-    int mpi_errno = find_reduction(PCOLL_ALLREDUCE, 0, count, type, op, comm, &plan);
+    int mpi_errno;
 
-    if (mpi_errno != MPI_SUCCESS)
+    if (serve_reduction(PCOLL_ALLREDUCE, 0, sendbuf, recvbuf, count, type, op, comm, &mpi_errno))
         return mpi_errno;
-    if (!plan)
-        return (MPID_Allreduce)(sendbuf, recvbuf, count, type, op, comm, errflag);
-    return run_reduction(plan, 1, sendbuf, 1, recvbuf, count, type);
+    return (MPID_Allreduce)(sendbuf, recvbuf, count, type, op, comm, errflag);
 }
 
 int MPIDI_PCOLL_Reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                      MPI_Datatype type, MPI_Op op, MPIR_Comm *comm,
                                      MPIDI_PCOLL_errflag_t errflag)
 {
-    struct MPIDI_PCOLL_promoted *plan;
-    int mpi_errno = find_reduction(PCOLL_REDUCE_SCATTER_BLOCK, 0, count, type, op, comm, &plan);
+    int mpi_errno;
 
-    if (mpi_errno != MPI_SUCCESS)
+    if (serve_reduction(PCOLL_REDUCE_SCATTER_BLOCK, 0, sendbuf, recvbuf, count, type, op, comm,
+                        &mpi_errno))
         return mpi_errno;
-    if (!plan)
-        return (MPID_Reduce_scatter_block)(sendbuf, recvbuf, count, type, op, comm, errflag);
-    return run_reduction(plan, comm->local_size, sendbuf, 1, recvbuf, count, type);
+    return (MPID_Reduce_scatter_block)(sendbuf, recvbuf, count, type, op, comm, errflag);
 }
 
 int MPIDI_PCOLL_Scan(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
                      MPI_Op op, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 {
-    struct MPIDI_PCOLL_promoted *plan;
-    int mpi_errno = find_reduction(PCOLL_SCAN, 0, count, type, op, comm, &plan);
+    int mpi_errno;
 
-    if (mpi_errno != MPI_SUCCESS)
+    if (serve_reduction(PCOLL_SCAN, 0, sendbuf, recvbuf, count, type, op, comm, &mpi_errno))
         return mpi_errno;
-    if (!plan)
-        return (MPID_Scan)(sendbuf, recvbuf, count, type, op, comm, errflag);
-    return run_reduction(plan, 1, sendbuf, 1, recvbuf, count, type);
+    return (MPID_Scan)(sendbuf, recvbuf, count, type, op, comm, errflag);
 }
 
-/* Rank 0 receives nothing. */
 int MPIDI_PCOLL_Exscan(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype type,
                        MPI_Op op, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 {
-    struct MPIDI_PCOLL_promoted *plan;
-    int mpi_errno = find_reduction(PCOLL_EXSCAN, 0, count, type, op, comm, &plan);
+    int mpi_errno;
 
-    if (mpi_errno != MPI_SUCCESS)
+    if (serve_reduction(PCOLL_EXSCAN, 0, sendbuf, recvbuf, count, type, op, comm, &mpi_errno))
         return mpi_errno;
-    if (!plan)
-        return (MPID_Exscan)(sendbuf, recvbuf, count, type, op, comm, errflag);
-    return run_reduction(plan, 1, sendbuf, comm->rank > 0, recvbuf, count, type);
+    return (MPID_Exscan)(sendbuf, recvbuf, count, type, op, comm, errflag);
 }
