@@ -22,8 +22,9 @@
 #define IDLE_PASSES_CROWDED 1
 #define IDLE_PASSES_PER_LOOK 64 /* passes between looks at other ranks' cores */
 #define CLOSE_PASSES_PER_SLEEP 4
-#define CLOSE_NS 1500 /* between passes that are further apart the application computes */
-#define FAR_NS 5000   /* and between these surely, however slow MPICH's network is */
+#define CLOSE_NS 1500    /* between passes that are further apart the application computes */
+#define FAR_NS 5000      /* and between these surely, however slow MPICH's network is */
+#define AWAKE_NS 2000000 /* of idle passes that yield, until a rank with a core sleeps once */
 #define IDLE_PASSES_PER_SLEEP 17 /* of threads; odd, so that all that take turns get to sleep */
 
 /* What a pass without progress does with the core. */
@@ -32,19 +33,26 @@ enum use_of_core { KEEP, YIELD, SLEEP };
 static unsigned idle_passes = 0;
 static uint64_t rested = 0; /* when an idle pass last had its core again, or kept it */
 
-/* Returns whether, on a rank that shares its core, others may need the core to make progress:
- * nothing has arrived since the last pass of the progress engine, and no plan has completed. */
-static bool should_yield(void)
+/* Counts a pass as idle: nothing has arrived since the last pass of the progress engine, and no
+ * plan has completed. */
+static bool is_idle(void)
 {
     static int last = 0;
     const int count = MPIDI_PCOLL_completions();
 
-    if (count != last) {
-        last = count;
-        idle_passes = 0;
-        return false;
+    if (count == last) {
+        idle_passes++;
+        return true;
     }
-    if (++idle_passes <= IDLE_PASSES_CROWDED)
+    last = count;
+    idle_passes = 0;
+    return false;
+}
+
+/* Returns whether, on a rank that shares its core, others may need the core to make progress. */
+static bool should_yield(void)
+{
+    if (!is_idle() || idle_passes <= IDLE_PASSES_CROWDED)
         return false;
     if (idle_passes % IDLE_PASSES_PER_LOOK == 0)
         MPIDI_PCOLL_see_missing_cores();
@@ -91,16 +99,25 @@ static enum use_of_core yield_or_sleep(void)
     return idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP && should_sleep() ? SLEEP : YIELD;
 }
 
-/* Of a rank with a core of its own. An application that computes between tests waits for nothing,
- * and a yield would double what a test costs it. */
+/* Of a rank with a core of its own, as far as it knows: ranks of other hosts may run on the same
+ * core, as in containers. An application that computes between tests waits for nothing, and a yield
+ * would double what a test costs it. */
 static enum use_of_core yield_unless_far(void)
 {
+    static uint64_t awake_since = 0;
     const uint64_t now = pcoll_now(), since = now - rested;
 
-    if (MPIR_ThreadInfo.isThreaded)
+    if (idle_passes == IDLE_PASSES_WITH_CORE + 1)
+        awake_since = now;
+    if (!MPIR_ThreadInfo.isThreaded) {
+        rested = now;
+        if (since > FAR_NS)
+            return KEEP;
+    }
+    if (now - awake_since < AWAKE_NS)
         return YIELD;
-    rested = now;
-    return since > FAR_NS ? KEEP : YIELD;
+    awake_since = now;
+    return SLEEP;
 }
 
 /* Outside the lock. */
@@ -140,7 +157,7 @@ static enum use_of_core have_progress(int *made_progress)
         idle_passes = 0;
     else if (MPIDI_PCOLL_crowded)
         return should_yield() ? yield_or_sleep() : KEEP;
-    else if (MPIDI_PCOLL_has_active_plans() && ++idle_passes > IDLE_PASSES_WITH_CORE)
+    else if (MPIDI_PCOLL_has_active_plans() && is_idle() && idle_passes > IDLE_PASSES_WITH_CORE)
         return yield_unless_far();
     return KEEP;
 }
