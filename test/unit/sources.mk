@@ -85,6 +85,7 @@ if HAVE_LIBURING
 check_PROGRAMS += \
     %D%/test_tcp_kernel \
     %D%/test_tcp_kernel_failures \
+    %D%/test_tcp_kernel_links \
     %D%/test_tcp_order
 endif HAVE_LIBURING
 
