@@ -322,8 +322,8 @@ static const char *why_not(struct job *job, const struct options *opts, int num_
     if (list_operations(job, opts, ops) == 0)
         return "nothing to run: no collective has these sizes (those of reductions are multiples "
                "of 8)";
-    if (opts->series && job->crowded)
-        return "--series needs a core for each rank";
+    if (opts->series && !job->computes)
+        return "--series needs a core for each rank that computes (--away=RANK: only that one)";
     return NULL;
 }
 

@@ -71,6 +71,21 @@ def print_series(cases):
           "all threads of a rank beyond the computation.  Medians over the rounds, of the rank with the most.")
 
 
+SAID = {("kernel", "offload"): "tcp_kernel", ("ours", "offload"): "plan", ("thread", "offload"): "plan, a thread",
+        ("node", "offload"): "plan, the node's agent", ("off", "stock"): "stock, persistent",
+        ("off", "nonblocking"): "stock, nonblocking", ("async", "stock"): "stock, persistent, its thread",
+        ("async", "nonblocking"): "stock, nonblocking, its thread",
+        ("openmpi", "nonblocking"): "Open MPI, nonblocking"}
+
+
+def series_rows(cases):
+    """What a file of bench/results has: a row for each setting and size; time and CPU time of each grain."""
+    return {"columns": [f"{title} {what}" for title in GRAINS.values() for what in ("time", "CPU")],
+            "rows": [[f"{case[0]}, {SAID[setting]}", size_of(case),
+                      *(value(found, setting, f"{grain}.{kind}") for grain in GRAINS for kind in ("time", "cpu"))]
+                     for case, found in cases for setting in settings(found)]}
+
+
 def bytes_of(size):
     return int(size[:-1]) << {"K": 10, "M": 20}[size[-1]] if size[-1] in "KM" else int(size)
 
@@ -112,6 +127,54 @@ def script(coll, curves):
             text += panel(coll, title, 3 + 2 * i, curves)
         text += panel(coll, "MPI_Start alone", 2, curves) + legend(curves) + "unset multiplot\n"
     return text
+
+
+SHARES, RATIOS = ("4x4", "40x40"), ("4x4", "40x40", "all")  # figures 4, 5 and 6 of KACC's document
+
+
+def panels_of(result):
+    """(title, {setting: [(bytes, value)]}) of the share of the CPU time that is not for products, in percent, and of the
+    time of tcp_kernel over that of each other setting."""
+    def cells(row, grain):
+        at = 2 + result["columns"].index(f"{GRAINS[grain]} time")
+        return row[at:at + 2]
+
+    names = list(dict.fromkeys(row[0].split(", ", 1)[1] for row in result["rows"]))
+    found = {(row[0].split(", ", 1)[1], row[1]): row for row in result["rows"]}
+    sizes = list(dict.fromkeys(row[1] for row in result["rows"]))
+    ours = SAID["kernel", "offload"]
+    for grain in SHARES:
+        curves = {name: [(bytes_of(size), *cells(found[name, size], grain)) for size in sizes if (name, size) in found]
+                  for name in names}
+        yield f"{GRAINS[grain]}:\\nCPU time not for them, %", {name: [
+            (size, min(100, 100 * cpu / time)) for size, time, cpu in points] for name, points in curves.items()}
+    for grain in RATIOS:
+        yield f"{GRAINS[grain]}:\\ntime, {ours} / other", {name: [
+            (bytes_of(size), cells(found[ours, size], grain)[0] / cells(found[name, size], grain)[0])
+            for size in sizes if (name, size) in found] for name in names if name != ours}
+
+
+def draw_series(parts, path):
+    """parts: (title, file of results) for each row of panels. Writes one picture with gnuplot."""
+    width = len(SHARES) + len(RATIOS)
+    text = (f"set terminal svg size {280 * width},{300 * len(parts)} font ',11' background 'white'\nset output '{path}'\n"
+            f"set multiplot layout {len(parts)},{width}\nset logscale x 2\nset format x '%.0b %BB'\nset grid\n"
+            "set xtics 8 rotate by 30 right\nset key font ',9' noenhanced\n"
+            + "".join(f"set linetype {i + 1} lc rgb '{color}' pt {i + 4}\n"
+                      for i, color in enumerate(("#1b9e77", "#d95f02", "#7570b3", "#e7298a", "#555555"))))
+    colors = {}
+    for title, result in parts:
+        for at, (what, curves) in enumerate(panels_of(result)):
+            shares = at < len(SHARES)
+            text += f"set title \"{what}\" font ',11' noenhanced\nset ylabel '{title if at == 0 else ''}'\n"
+            text += "set yrange [0:105]\n" if shares else "set yrange [0:1.6]\n"
+            text += "set key top right\n" if at == 1 else "unset key\n"
+            for name, points in curves.items():
+                colors.setdefault(name, len(colors) + 1)
+                text += f"$c{colors[name]} << E\n" + "".join(f"{x} {y:.4g}\n" for x, y in points) + "E\n"
+            text += "plot " + ", ".join(f"$c{colors[name]} with linespoints lt {colors[name]} lw 1.5 title '{name}'"
+                                        for name in curves) + ("\n" if shares else ", 1 lt 0 notitle\n")
+    subprocess.run(["gnuplot"], input=text + "unset multiplot\n", text=True, check=True)
 
 
 def plot(cases, folder):

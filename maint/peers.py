@@ -9,21 +9,21 @@ import subprocess
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HOSTS = os.path.join(ROOT, "maint/hosts")
 KINDS = ("stock", "blocking", "nonblocking", "halo", "ihalo", "halo-packed")
 
 
 class Peer:
     """An MPI library: its compiler, its launcher, and pcoll-bench compiled for it."""
 
-    def __init__(self, name, mpicc, mpiexec, options=(), variants=KINDS, hosts=0, settings=()):
+    def __init__(self, name, mpicc, mpiexec, options=(), variants=KINDS, hosts=0, settings=(), launcher=()):
         self.name, self.mpicc, self.mpiexec = name, mpicc, mpiexec
         self.settings = dict(settings)
-        self.launcher = [mpiexec]
-        if hosts:
-            self.launcher = [os.path.join(ROOT, "maint/hosts"), "run",
-                             "--prefix=" + os.path.dirname(os.path.dirname(mpiexec)),
-                             "-ppn", str(hosts)]
+        self.launcher = list(launcher) or [mpiexec]
+        if hosts and not launcher:
+            self.launcher = [HOSTS, "run", "--prefix=" + os.path.dirname(os.path.dirname(mpiexec)), "-ppn", str(hosts)]
         self.options, self.variants = list(options), variants
+        self.place = []  # a command that runs the benchmark
         self.bench = os.path.join(ROOT, "build/bench", re.sub(r"\W+", "-", mpicc).strip("-"), "pcoll-bench")
 
     def exists(self):
@@ -42,7 +42,7 @@ class Peer:
     def run(self, ranks, arguments, seconds=600):
         """Return the JSON of one run, or a text that says why there is none."""
         with tempfile.NamedTemporaryFile(suffix=".json") as output:
-            line = [*self.launcher, *self.options, "-n", str(ranks), self.bench,
+            line = [*self.launcher, *self.options, "-n", str(ranks), *self.place, self.bench,
                     "--variants=" + ",".join(self.variants), "-o", output.name, *arguments]
             try:
                 done = subprocess.run(line, capture_output=True, text=True, timeout=seconds,
@@ -76,10 +76,32 @@ def mpich_5():
 with open(os.path.join(ROOT, "bench/collectives.h"), encoding="utf-8") as header:
     COLLECTIVES = re.findall(r"^ +COLLECTIVE\([A-Z_]+, (\w+), ", header.read(), re.M)
 AGENT, AGENTS, ASYNC = "MPIR_CVAR_COLL_OFFLOAD_AGENT", ("thread", "node"), "MPIR_CVAR_ASYNC_PROGRESS"
+KERNEL = {"MPIR_CVAR_COLL_OFFLOAD_MEDIUM": "tcp_kernel"}
 PROGRESSING = ("stock", "nonblocking")
 THROTTLE = "MPIR_CVAR_CH4_PROGRESS_THROTTLE"  # of 5.0 on: a rank that waits yields its core
 THROTTLED = {THROTTLE: "1", f"{THROTTLE}_NO_PROGRESS_COUNT": "1"}
 OFF = {f"MPIR_CVAR_{coll.upper()}_INIT_DEVICE_COLLECTIVE": "0" for coll in COLLECTIVES}
+
+
+def place_of(away):
+    """A command that gives the rank that computes the last core, and all others the first one."""
+    cores = sorted(os.sched_getaffinity(0))
+    return ["sh", "-c", f"if [ ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} = {away} ]; then core={cores[-1]}; else core={cores[0]}; fi; "
+            'exec taskset -c $core "$@"', "sh"]
+
+
+def with_overlap(args, prefix, installed, crowded):
+    """The settings that differ in who progresses an operation while its rank computes."""
+    peers = [installed("ours", prefix, ("offload",)),
+             *(installed(agent, prefix, ("offload",), {AGENT: agent}) for agent in AGENTS),
+             installed("off", prefix, PROGRESSING, OFF), installed("async", prefix, PROGRESSING, {**OFF, ASYNC: "1"})]
+    if args.hosts:
+        peers.append(installed("kernel", prefix, ("offload",), KERNEL))
+    peers.append(Peer("openmpi", "mpicc.openmpi", "mpiexec.openmpi", () if args.hosts else openmpi_options(crowded),
+                      ("nonblocking",), launcher=[HOSTS, "openmpi"] if args.hosts else ()))
+    for peer in peers:
+        peer.place = place_of(args.away) if args.away is not None else []
+    return peers
 
 
 def all_peers(args):
@@ -90,12 +112,7 @@ def all_peers(args):
     crowded = args.ranks > len(os.sched_getaffinity(0))
     prefix = os.path.abspath(args.prefix)
     if args.overlap or args.series:
-        peers = [installed("ours", prefix, ("offload",)),
-                 *(installed(agent, prefix, ("offload",), {AGENT: agent}) for agent in AGENTS),
-                 installed("off", prefix, PROGRESSING, OFF),
-                 installed("async", prefix, PROGRESSING, {**OFF, ASYNC: "1"}),
-                 Peer("openmpi", "mpicc.openmpi", "mpiexec.openmpi", openmpi_options(crowded),
-                      ("nonblocking",))]
+        peers = with_overlap(args, prefix, installed, crowded)
         return [peer for peer in peers if peer.name in (args.peers or peer.name).split(",")]
     peers = [installed("ours", prefix, ("offload",)), installed("off", prefix, KINDS, OFF),
              installed("yield", prefix + "-yield", KINDS),

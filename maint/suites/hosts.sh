@@ -30,9 +30,23 @@ some_on_hosts() {
     check "hosts: up 4" "$repo/maint/hosts" up 4
     check "hosts: pcoll-tune on 3 hosts" measure_table tune-hosts \
         "$repo/maint/hosts" run --map=2+1+1 -n 4
+    [ "$PCOLL_DEVICE" != ch4:ofi ] || [ "$(nproc)" = 1 ] || check "hosts: maint/compare --series" series_on_hosts
     cd "$build/test-mpi"
     device_list testlist.hosts >testlist.device
     runtests hosts-mpi testlist.device
+}
+
+# Each setting has a row with all figures, Open MPI if it is installed.
+series_on_hosts() {
+    local file=$results/series-hosts.json n=2
+    rm -f "$file"
+    ! command -v mpiexec.openmpi >/dev/null || n=3
+    timeout 300 "$repo/maint/compare" -n 4 --hosts=1 --prefix="$build/install" --quick --rounds=1 --coll=bcast --sizes=8K \
+        --series --away=2 --algorithm=chain --peers=kernel,thread,openmpi --json="$file" >"$results/series-hosts.txt"
+    PYTHONPATH=$repo/maint PYTHONDONTWRITEBYTECODE=1 python3 -c 'import results, sys
+rows = {row[0]: row[2:] for row in results.read(sys.argv[1])["rows"]}
+sys.exit(not {"bcast, tcp_kernel", "bcast, plan, a thread"} <= set(rows) or len(rows) != int(sys.argv[2]) or
+         any(value is None for row in rows.values() for value in row))' "$file" $n
 }
 
 # Cells of the matrix: HOSTSxRANKS_ON_EACH, or 3+1.
