@@ -30,8 +30,9 @@
  *
  * Each plan has a connection to each of its neighbors: over TCP, or on one node, if they exchange
  * little, by a local socket (unix(7)). They are made when it is bound; both ends show a random key
- * that the bootstrap has carried (connect.c). Shared memory would not do within a node, as no chain
- * waits for a counter in memory: a rank that computes would hold back all behind it.
+ * that the bootstrap has carried (connect.c). Shared memory would not do within a node, as no
+ * request of a chain copies from memory to memory: a rank that computes would hold back all behind
+ * it.
  *
  * The medium needs Linux 6.0 and the permission to use io_uring. A probe finds out when a group is
  * made. It carries plans only when the user names it.
