@@ -47,6 +47,9 @@ typedef void MPIDI_PCOLL_describe(struct MPIDI_PCOLL_call *call);
 
 /* ---- init.c ---- */
 
+/* Inits that chose a second time, since a rank had not mapped operands of others. */
+extern unsigned long MPIDI_PCOLL_vain_binds;
+
 /* Collective over call->comm. If the backend serves it, calls `describe` (NULL: there is no data).
  * *request is the new inactive request, or NULL, on all ranks, if the call is declined. Returns an
  * MPI error code. */

@@ -20,6 +20,8 @@
 #include "algorithms/lower/lower.h"
 #include "algorithms/plan/user.h"
 
+unsigned long MPIDI_PCOLL_vain_binds = 0;
+
 enum pcoll_result MPIDI_PCOLL_generate(const struct MPIDI_PCOLL_call *call,
                                        const struct MPIDI_PCOLL_comm *state,
                                        const struct pcoll_choice *choice,
@@ -174,6 +176,8 @@ static int plan_unmapped(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 
     call->is_unmapped = true;
     call->is_scattered = false;
+    MPIDI_PCOLL_bound_in_vain(state->known);
+    MPIDI_PCOLL_vain_binds++;
     mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
     if (mpi_errno == MPI_SUCCESS && proposal.choice.algorithm)
         *made_p = make_plan(call, state, &proposal.choice, plan);

@@ -5,6 +5,7 @@
 #include "mpidimpl.h"
 
 #include "agent.h"
+#include "call.h"
 #include "child.h"
 #include "comm.h"
 #include "cores.h"
@@ -90,6 +91,8 @@ void MPIDI_PCOLL_pvars_init(void)
              "plans that serve ordinary blocking collectives");
     REGISTER(coll_offload_promoted_calls, &MPIDI_PCOLL_promoted_calls,
              "ordinary blocking collectives that plans have served");
+    REGISTER(coll_offload_vain_binds, &MPIDI_PCOLL_vain_binds,
+             "inits that chose again, as a rank had not mapped operands of others");
     MPIDI_PCOLL_agent_pvars_init();
     MPIDI_PCOLL_job_pvars_init();
 }

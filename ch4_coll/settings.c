@@ -454,6 +454,20 @@ static bool is_in_heap(const struct MPIDI_PCOLL_call *call)
            pcoll_heap_find(call->in.user, (uint64_t)call->in.bytes).fd != PCOLL_NONE;
 }
 
+/* A choice that was remembered. One that needs mapped operands, and could not be bound, is replaced
+ * by the one without them, if that is known. */
+static bool recall(const struct MPIDI_PCOLL_comm *state, const struct pcoll_signature *signature,
+                   struct pcoll_caps *caps, const struct pcoll_hint *hint, bool races,
+                   struct pcoll_choice *choice)
+{
+    if (!MPIDI_PCOLL_recall(state->known, signature, caps, hint, races, choice))
+        return false;
+    if (!choice->algorithm->must_map || !MPIDI_PCOLL_is_spared(state->known))
+        return true;
+    caps->provides &= ~(unsigned)PCOLL_NEED_MAPPED;
+    return MPIDI_PCOLL_recall(state->known, signature, caps, hint, races, choice);
+}
+
 static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
                    struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
@@ -485,7 +499,7 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
         warn_of_other_provider(state, out);
     if (!table)
         return;
-    if (!MPIDI_PCOLL_recall(state->known, signature, &caps, &hint, races, choice)) {
+    if (!recall(state, signature, &caps, &hint, races, choice)) {
         struct pcoll_choice few[PCOLL_RACE_PLANS];
         int n;
 

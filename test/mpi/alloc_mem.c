@@ -2,7 +2,9 @@
  * another order than it came, or while inactive plans are bound to it; given back to the system;
  * info keys; and what is not the beginning of an allocation is not freed.
  *
- *  -mapped=yes|no     such memory must be of the kind that other processes map, or must not be */
+ *  -mapped=yes|no     such memory must be of the kind that other processes map, or must not be
+ *  -vain              only rank 0 has such memory: of many allreduces of one shape only a few
+ * choose again, as the others' operands are not mapped; nothing else is tested */
 
 #include "check.h"
 
@@ -221,11 +223,68 @@ static void free_wrongly(void)
     MPI(MPI_Free_mem(memory));
 }
 
+/* ---- operands that some ranks have not mapped ---- */
+
+enum {
+    LONGS = 8192,
+    INITS = 40,
+    MOST_IN_VAIN = 3
+}; /* the first one, and each sixteenth after it */
+
+static void reduce_once(const long *send, long *receive, int init)
+{
+    MPI_Request request;
+
+    MPI(MPI_Allreduce_init(send, receive, LONGS, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                           &request));
+    memset(receive, 0x55, LONGS * sizeof(*receive));
+    MPI(MPI_Start(&request));
+    MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    for (int i = 0; i < LONGS && check.errors == 0; i++)
+        if (receive[i] != (long)check.size * (check.size - 1) / 2 + (long)check.size * i)
+            check_fail(__FILE__, __LINE__, "init %d: element %d is %ld", init, i, receive[i]);
+    MPI(MPI_Request_free(&request));
+}
+
+/* How many of these inits chose again. */
+static long long count_in_vain(const long *send, long *receive)
+{
+    const long long before = check_pvar("coll_offload_vain_binds");
+
+    for (int init = 0; init < INITS; init++) {
+        check_phase("init %d", init);
+        reduce_once(send, receive, init);
+    }
+    return check_pvar("coll_offload_vain_binds") - before;
+}
+
+static void bind_in_vain(void)
+{
+    const size_t bytes = LONGS * sizeof(long);
+    long *mapped = (long *)(void *)get(2 * bytes, MPI_INFO_NULL), *plain = malloc(2 * bytes);
+    long *buffer = check.rank == 0 ? mapped : plain;
+    long long vain;
+
+    for (int i = 0; i < LONGS; i++)
+        mapped[i] = plain[i] = check.rank + i;
+    vain = count_in_vain(buffer, buffer + LONGS);
+    if (vain < 1 || vain > MOST_IN_VAIN)
+        check_fail(__FILE__, __LINE__, "%lld of %d inits chose again", vain, INITS);
+    vain = count_in_vain(mapped, mapped + LONGS);
+    CHECK(vain == 0);
+    free(plain);
+    MPI(MPI_Free_mem(mapped));
+}
+
 int main(int argc, char **argv)
 {
     char *small = NULL, *none = NULL;
 
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    if (check_option("vain")) {
+        bind_in_vain();
+        return check_done();
+    }
     give_back();
     ask_for("mpi_minimum_memory_alignment", "64", 64);
     ask_for("mpi_minimum_memory_alignment", "65536", 65536);
