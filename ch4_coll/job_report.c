@@ -4,6 +4,7 @@
 
 #include "child.h"
 #include "comm.h"
+#include "media_calls.h"
 #include "mpich_version.h"
 #include "plan.h"
 #include "report.h"
@@ -28,10 +29,11 @@ cvars:
       description : >-
         What MPI_Finalize tells of the persistent collectives of the job: for each shape its plan,
         or why it has none, the predicted and the measured times, how much of these the ranks
-        waited, and how often they slept. Values: 0 or unset (nothing), 1 (a table on standard
-        error), a path (the same as JSON in a file). Set it to find out what a program gets from
-        plans. If no communicator with such calls has all ranks of the job, each rank 0 of one
-        reports for those that it is rank 0 of, in a file with its number behind the path.
+        waited, and how often they slept; and how often ranks polled the network. Values: 0 or
+        unset (nothing), 1 (a table on standard error), a path (the same as JSON in a file). Set it
+        to find out what a program gets from plans. If no communicator with such calls has all
+        ranks of the job, each rank 0 of one reports for those that it is rank 0 of, in a file with
+        its number behind the path.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -59,8 +61,15 @@ struct row {
     struct pcoll_times times;
 };
 
+/* Polls of the network. */
+struct polls {
+    uint64_t all, most;    /* of all ranks, and of the one that polled most often */
+    uint64_t npolling, ns; /* how many ranks did, and for how long one had a network at most */
+};
+
 struct table {
     struct row *rows[MAX_ROWS]; /* from the first on */
+    struct polls polls;
 };
 
 static struct {
@@ -224,22 +233,45 @@ static void add_own(struct table *all)
     }
 }
 
-static int send_row(const struct row *row, int to)
+static void add_polls(struct polls *sum, const struct polls *more)
+{
+    sum->all += more->all;
+    sum->npolling += more->npolling;
+    sum->most = MPL_MAX(sum->most, more->most);
+    sum->ns = MPL_MAX(sum->ns, more->ns);
+}
+
+static struct polls own_polls(void)
+{
+    const struct MPIDI_PCOLL_polls own = MPIDI_PCOLL_network_polls();
+
+    return (struct polls){own.polls, own.polls, own.polls > 0, own.ns};
+}
+
+static int send_bytes(const void *message, MPI_Aint bytes, int to)
 {
     MPIR_Request *request = NULL;
-    int mpi_errno =
-        MPIDI_PCOLL_isend(row, sizeof(*row), to, TAG, MPIR_Process.comm_world, &request);
+    int mpi_errno = MPIDI_PCOLL_isend(message, bytes, to, TAG, MPIR_Process.comm_world, &request);
 
     return mpi_errno == MPI_SUCCESS ? MPIDI_PCOLL_waitall(1, &request) : mpi_errno;
 }
 
-static int receive_row(struct row *row, int from)
+static int receive_bytes(void *message, MPI_Aint bytes, int from)
 {
     MPIR_Request *request = NULL;
-    int mpi_errno =
-        MPIDI_PCOLL_irecv(row, sizeof(*row), from, TAG, MPIR_Process.comm_world, &request);
+    int mpi_errno = MPIDI_PCOLL_irecv(message, bytes, from, TAG, MPIR_Process.comm_world, &request);
 
     return mpi_errno == MPI_SUCCESS ? MPIDI_PCOLL_waitall(1, &request) : mpi_errno;
+}
+
+static int send_row(const struct row *row, int to)
+{
+    return send_bytes(row, sizeof(*row), to);
+}
+
+static int receive_row(struct row *row, int from)
+{
+    return receive_bytes(row, sizeof(*row), from);
 }
 
 static int send_table(const struct table *table, int to)
@@ -249,11 +281,15 @@ static int send_table(const struct table *table, int to)
 
     for (int i = 0; i < MAX_ROWS && table->rows[i] && mpi_errno == MPI_SUCCESS; i++)
         mpi_errno = send_row(table->rows[i], to);
-    return mpi_errno == MPI_SUCCESS ? send_row(&end, to) : mpi_errno;
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = send_row(&end, to);
+    return mpi_errno == MPI_SUCCESS ? send_bytes(&table->polls, sizeof(table->polls), to)
+                                    : mpi_errno;
 }
 
 static int receive_table(struct table *table, int from)
 {
+    struct polls polls;
     struct row row;
     int mpi_errno = receive_row(&row, from);
 
@@ -261,6 +297,10 @@ static int receive_table(struct table *table, int from)
         add_row(table, &row);
         mpi_errno = receive_row(&row, from);
     }
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = receive_bytes(&polls, sizeof(polls), from);
+    if (mpi_errno == MPI_SUCCESS)
+        add_polls(&table->polls, &polls);
     return mpi_errno;
 }
 
@@ -337,6 +377,12 @@ static void print_row(const struct row *row, FILE *out)
                 *key->how ? ": " : "", key->how);
 }
 
+/* Polls a second of the rank that polled most often. */
+static double rate(const struct polls *polls)
+{
+    return polls->ns > 0 ? (double)polls->most * 1e9 / polls->ns : 0;
+}
+
 static void print_table(const struct table *table, int n, const char *whose, FILE *out)
 {
     fprintf(out, "pcoll: persistent collectives of %s (MPIR_CVAR_COLL_OFFLOAD_REPORT; us)\n",
@@ -346,6 +392,12 @@ static void print_table(const struct table *table, int n, const char *whose, FIL
             "plan");
     for (int i = 0; i < n; i++)
         print_row(table->rows[i], out);
+    if (table->polls.npolling > 0)
+        fprintf(out,
+                "%llu ranks polled the network %llu times, none more often than %.0f times a "
+                "second\n",
+                (unsigned long long)table->polls.npolling, (unsigned long long)table->polls.all,
+                rate(&table->polls));
 }
 
 /* Names and reasons have no character that JSON would have to escape. */
@@ -381,7 +433,9 @@ static void write_table(const struct table *table, int n, const char *whose, FIL
         fputs(i > 0 ? ",\n  " : "\n  ", out);
         write_row(table->rows[i], out);
     }
-    fputs("\n]}\n", out);
+    fprintf(out, "\n],\n \"network\": {\"polling\": %llu, \"polls\": %llu, \"rate\": %.0f}}\n",
+            (unsigned long long)table->polls.npolling, (unsigned long long)table->polls.all,
+            rate(&table->polls));
 }
 
 /* NULL: see errno. A FIFO that nobody reads is refused, not waited for. */
@@ -458,6 +512,7 @@ void MPIDI_PCOLL_job_report(void)
         return;
     job.is_reported = true;
     (job.is_of_all ? add_own : add_led)(&table);
+    table.polls = own_polls();
     if (job.is_of_all && gather(&table) != MPI_SUCCESS)
         MPIDI_PCOLL_report("MPIR_CVAR_COLL_OFFLOAD_REPORT: a message was lost, and the report "
                            "tells of some ranks only");

@@ -10,7 +10,9 @@
 #include "report.h"
 
 #include "offload/media.h"
+#include "offload/pace.h"
 #include "offload/race.h"
+#include "offload/yield.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -85,12 +87,15 @@ bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium)
 /* ---- the medium's functions, without the agent ---- */
 
 static bool network_used = false;
+static uint64_t opened = 0; /* ns: when it was used first */
 
 /* From now on the medium must progress whenever this process waits for anything. An agent that came
  * later would not be kept away from calls that have begun. */
 static void open_network(void)
 {
     network_used = true;
+    if (opened == 0)
+        opened = pcoll_now();
     MPIDI_PCOLL_agent_start();
     MPIDI_PCOLL_hook_need(MPIDI_PCOLL_NEED_NETWORK);
 }
@@ -159,6 +164,19 @@ void MPIDI_PCOLL_network_poll(void)
         return;
     pcoll_media_poll();
     MPIDI_PCOLL_agent_release();
+}
+
+struct MPIDI_PCOLL_polls MPIDI_PCOLL_network_polls(void)
+{
+    struct MPIDI_PCOLL_polls all = {.polls = 0};
+
+    if (opened == 0)
+        return all;
+    MPIDI_PCOLL_agent_hold();
+    all.polls = pcoll_network_pace.polls;
+    MPIDI_PCOLL_agent_release();
+    all.ns = pcoll_now() - opened;
+    return all;
 }
 
 bool MPIDI_PCOLL_network_used(void)

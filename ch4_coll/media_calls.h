@@ -38,6 +38,13 @@ void MPIDI_PCOLL_network_poll(void);
 
 bool MPIDI_PCOLL_network_used(void);
 
+/* How often this process has polled the network for plans (offload/pace.h), and for how many ns it
+ * has had one. */
+struct MPIDI_PCOLL_polls {
+    uint64_t polls, ns;
+};
+struct MPIDI_PCOLL_polls MPIDI_PCOLL_network_polls(void);
+
 /* Returns whether peers have also unbound all plans that were unbound here. */
 bool MPIDI_PCOLL_network_left(void);
 

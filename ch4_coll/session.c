@@ -71,10 +71,16 @@ static int finalize_late(void *extra)
 
 /* ---- the beginning ---- */
 
-#define REGISTER(name, address, text)                                                              \
+static void get_polls(void *address, void *object, int count, void *value)
+{
+    *(unsigned long *)value = MPIDI_PCOLL_network_polls().polls;
+}
+
+#define REGISTER_READ(name, address, get, text)                                                    \
     MPIR_T_PVAR_COUNTER_REGISTER_DYNAMIC_impl(                                                     \
         MPI_UNSIGNED_LONG, name, address, 1, MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,     \
-        MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, NULL, NULL, "COLLECTIVE", text)
+        MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, get, NULL, "COLLECTIVE", text)
+#define REGISTER(name, address, text) REGISTER_READ(name, address, NULL, text)
 
 void MPIDI_PCOLL_pvars_init(void)
 {
@@ -93,6 +99,8 @@ void MPIDI_PCOLL_pvars_init(void)
              "ordinary blocking collectives that plans have served");
     REGISTER(coll_offload_vain_binds, &MPIDI_PCOLL_vain_binds,
              "inits that chose again, as a rank had not mapped operands of others");
+    REGISTER_READ(coll_offload_network_polls, NULL, get_polls,
+                  "how often this process has polled the network for plans");
     MPIDI_PCOLL_agent_pvars_init();
     MPIDI_PCOLL_job_pvars_init();
 }

@@ -3,7 +3,7 @@ pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c %D%/agree.h %D%/agree.c \
     %D%/race.h %D%/race.c %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
     %D%/interfaces.h %D%/interfaces.c \
-    %D%/sysfs.h %D%/sysfs.c %D%/yield.h %D%/yield.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c \
+    %D%/sysfs.h %D%/sysfs.c %D%/yield.h %D%/yield.c %D%/pace.h %D%/pace.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c \
     %D%/copy.h %D%/copy.c %D%/times.h %D%/times.c %D%/tally.h %D%/tally.c \
     %D%/names.h %D%/names.c \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \

@@ -188,6 +188,7 @@ static enum pcoll_result register_memory(struct pcoll_rma_binding *b)
         bound->rails[i].endpoint = b->group->endpoints[i];
     if (bound->nlinks == 0)
         return PCOLL_OK;
+    pcoll_rma_has_neighbors = true;
     result = make_mailbox(b);
     for (int i = 0; i < bound->nrails && result == PCOLL_OK; i++)
         result = register_with(b, &bound->rails[i]);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "offload/pace.h"
 #include "offload/rma/state.h"
 #include "offload/run/fire.h"
 
@@ -223,6 +224,7 @@ void pcoll_rma_event(struct pcoll_wire_request *base, const char *error)
 {
     struct pcoll_rma_request *request = pcoll_container_of(base, struct pcoll_rma_request, base);
 
+    pcoll_network_event();
     request->bound->inflight -= !base->is_silent;
     if (request->step == NULL)
         return;
@@ -262,6 +264,7 @@ bool pcoll_rma_read_inbox(struct pcoll_rma_bound *bound)
 {
     if (!collect(bound))
         return false;
+    pcoll_network_event();
     while (collect(bound))
         continue;
     for (int i = 0; i < bound->nsources; i++) {

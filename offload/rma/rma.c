@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "offload/pace.h"
 #include "offload/rma/state.h"
 #include "offload/node/board.h"
 #include "offload/node/fire.h"
@@ -59,20 +60,37 @@ static enum pcoll_result settle(struct pcoll_rma_bound *bound, enum pcoll_result
     return result;
 }
 
-static enum pcoll_result progress(struct pcoll_rma_bound *bound)
+/* Returns false if it is not yet time for a poll. */
+static inline bool see_arrivals(struct pcoll_rma_bound *bound)
+{
+    bool polls;
+
+    if (bound->nlinks == 0)
+        return true;
+    polls = pcoll_network_polls();
+    if (polls)
+        pcoll_rma_poll_rails(bound);
+    pcoll_rma_read_inbox(bound);
+    return polls;
+}
+
+/* Do what can be done, as far as it is known. */
+static enum pcoll_result go_on(struct pcoll_rma_bound *bound)
 {
     enum pcoll_result result;
 
-    if (bound->nlinks > 0) {
-        pcoll_rma_poll_rails(bound);
-        pcoll_rma_read_inbox(bound);
-    }
     if (bound->failed) /* nothing is sent behind the farewells */
         return stop(bound);
     result = pcoll_rma_flush(bound);
     if (result == PCOLL_OK || result == PCOLL_PENDING)
         result = pcoll_run_progress(&bound->node.run, rma_fire);
     return settle(bound, result);
+}
+
+static enum pcoll_result progress(struct pcoll_rma_bound *bound)
+{
+    (void)see_arrivals(bound);
+    return go_on(bound);
 }
 
 /* Whatever can be sent at once is sent before the first poll of the network, which takes time. */
@@ -83,6 +101,7 @@ enum pcoll_result pcoll_rma_start(struct pcoll_bound *base)
 
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
+    pcoll_network_event();
     pcoll_rma_read_inbox(bound);
     if (bound->node.board != NULL)
         pcoll_node_post(&bound->node);
@@ -133,11 +152,13 @@ static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
 }
 
 /* Now and then poll for other ranks the rails that this plan does not use, which are all rails if
- * it stays within the node: they may still read here. */
+ * it stays within the node: they may still read here, unless this process has no neighbors. */
 static void poll_for_others(struct pcoll_rma_bound *bound)
 {
     const struct pcoll_rma_group *group = bound->group;
 
+    if (bound->nlinks == 0 && !(pcoll_rma_has_neighbors && pcoll_network_polls()))
+        return;
     for (int i = bound->nlinks > 0 ? bound->nrails : 0; i < group->nrails; i++)
         group->wire->poll(group->endpoints[i]);
 }
@@ -158,9 +179,10 @@ enum pcoll_result pcoll_rma_spin(struct pcoll_bound *base, unsigned spins)
     struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
     enum pcoll_result result = progress(bound);
 
-    while (result == PCOLL_PENDING && spins-- > 0) {
+    while (result == PCOLL_PENDING && spins > 0) {
         pcoll_relax();
-        result = progress(bound);
+        spins -= see_arrivals(bound);
+        result = go_on(bound);
     }
     return result == PCOLL_PENDING ? pcoll_rma_progress(base) : result;
 }

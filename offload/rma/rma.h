@@ -36,8 +36,9 @@
  * Progress: if the wire's progress is manual, a rank that makes no call here takes part in nothing:
  * it does not see what arrives, and others cannot read its buffers, even if its own instance is
  * complete. Therefore everything in the process that waits must poll the medium now and then as
- * long as a group exists, and a rank that computes for long can delay others, as with any
- * rendezvous.
+ * long as a group exists, unless no plan of the process has had neighbors on other nodes; and a
+ * rank that computes for long can delay others, as with any rendezvous. How often polls follow
+ * each other is in offload/pace.h.
  *
  * The functions below are those of a medium (medium.h). The bootstrap must stay valid as long as
  * the group. An unbound plan lingers on this rank until its neighbors on other nodes have unbound
@@ -71,7 +72,8 @@ enum pcoll_result pcoll_rma_spin(struct pcoll_bound *base, unsigned spins);
 void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec);
 uint64_t pcoll_rma_position(const struct pcoll_bound *base);
 
-/* Poll the wire, for the whole process. */
+/* Poll the wire, for the whole process, unless it is too early (offload/pace.h) or this process has
+ * no neighbors on other nodes. */
 void pcoll_rma_poll(const struct pcoll_wire *wire);
 
 /* Returns how many unbound plans on the wire wait for their neighbors to unbind them. */

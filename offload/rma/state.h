@@ -200,6 +200,10 @@ enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way, i
 
 /* ---- unbind.c ---- */
 
+/* This process has, or has had, a plan with neighbors on other nodes. Nobody reads or writes memory
+ * of a process without any, and it need not poll. */
+extern bool pcoll_rma_has_neighbors;
+
 /* Destroy the unbound plans that no peer uses any more. */
 void pcoll_rma_leave_some(void);
 

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "offload/pace.h"
 #include "offload/rma/state.h"
 
 /* ---- what is no longer used ---- */
@@ -119,17 +120,25 @@ void pcoll_rma_unbind(struct pcoll_bound *base)
     pcoll_rma_leave_some();
 }
 
-void pcoll_rma_poll(const struct pcoll_wire *wire)
+bool pcoll_rma_has_neighbors = false;
+
+static void poll_now(const struct pcoll_wire *wire)
 {
     wire->poll_all();
     pcoll_rma_leave_some();
+}
+
+void pcoll_rma_poll(const struct pcoll_wire *wire)
+{
+    if (pcoll_rma_has_neighbors && pcoll_network_polls())
+        poll_now(wire);
 }
 
 int pcoll_rma_lingering(const struct pcoll_wire *wire)
 {
     int n = 0;
 
-    pcoll_rma_poll(wire);
+    poll_now(wire);
     for (const struct pcoll_rma_bound *bound = leaving; bound != NULL; bound = bound->next_leaving)
         n += bound->group->wire == wire;
     return n;
@@ -141,7 +150,7 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire)
     struct pcoll_rma_bound **link = &leaving;
 
     for (int i = 0; i < 100 && leaving != NULL; i++)
-        pcoll_rma_poll(wire);
+        poll_now(wire);
     while (*link != NULL) {
         struct pcoll_rma_bound *bound = *link;
 

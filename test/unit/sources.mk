@@ -55,7 +55,7 @@ check_PROGRAMS += \
     %D%/test_signalers \
     %D%/test_order \
     %D%/test_table \
-    %D%/test_times \
+    %D%/test_times %D%/test_pace \
     %D%/test_topology \
     %D%/test_tune \
     %D%/test_ult \
