@@ -80,12 +80,15 @@ static void check_refusals(void)
 {
     struct refusal seccomp = {.error = EPERM, .said = "seccomp"};
     struct refusal missing = {.error = ENOSYS, .said = "the kernel lacks it"};
+    struct refusal locked = {.error = ENOMEM, .said = "RLIMIT_MEMLOCK"};
     struct refusal unknown = {.interface = "carrier0", .said = "'carrier0'"};
 
     tap_ok(meeting_run_processes(3, run_refused, &seccomp) == 0,
            "a seccomp filter on one rank: unsupported on all");
     tap_ok(meeting_run_processes(3, run_refused, &missing) == 0,
            "a kernel without io_uring on one rank: unsupported on all");
+    tap_ok(meeting_run_processes(3, run_refused, &locked) == 0,
+           "one rank may lock no memory: unsupported on all");
     tap_ok(meeting_run_processes(3, run_refused, &unknown) == 0,
            "an unknown interface on one rank: unsupported on all");
 }
