@@ -129,6 +129,11 @@ struct pcoll_medium {
                               const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
     void (*unbind)(struct pcoll_bound *bound); /* local; the plan must not be active */
 
+    /* Local: an inactive plan without layouts works on other user memory of this rank from now on.
+     * No rank of it accesses user memory of another. NULL: no plan can. */
+    void (*move)(struct pcoll_bound *bound, const struct pcoll_plan *plan,
+                 const struct pcoll_memory *memory);
+
     /* Start the next instance and do what can be done at once. Allocates nothing; takes O(entries
      * of the phase). Returns what progress returns. */
     enum pcoll_result (*start)(struct pcoll_bound *bound);

@@ -86,6 +86,23 @@ struct pcoll_reduction *pcoll_reductions_add(struct pcoll_reductions *r,
     return reduction;
 }
 
+void pcoll_reductions_move(struct pcoll_reductions *r, struct pcoll_reduction *reduction,
+                           const struct pcoll_plan *plan, const struct pcoll_entry *entry,
+                           pcoll_address_of *address_of, const void *context)
+{
+    char *address = address_of(context, plan->rank, entry->local, entry->bytes);
+
+    if (address != NULL)
+        reduction->to = (unsigned char *)address;
+    for (int i = entry->first_operand; i < entry->first_operand + entry->noperands; i++) {
+        address = address_of(context, plan->operands[i].rank,
+                             pcoll_operand_place(&plan->operands[i]), entry->bytes);
+        if (address != NULL)
+            r->operands[i] = (unsigned char *)address;
+    }
+    reduction->scratch = overwrites_operand(reduction) ? r->scratch : NULL;
+}
+
 /* Bytes [at, at + bytes) by a kernel. */
 static void run_kernel(const struct pcoll_reduction *r, unsigned char *acc, size_t at, size_t bytes)
 {

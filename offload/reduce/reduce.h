@@ -46,6 +46,12 @@ struct pcoll_reduction *pcoll_reductions_add(struct pcoll_reductions *reductions
                                              const struct pcoll_operator *op,
                                              pcoll_address_of *address_of, const void *context);
 
+/* Give a reduction, which is the entry's, other user memory: `address_of` returns NULL for memory
+ * that stays. */
+void pcoll_reductions_move(struct pcoll_reductions *reductions, struct pcoll_reduction *reduction,
+                           const struct pcoll_plan *plan, const struct pcoll_entry *entry,
+                           pcoll_address_of *address_of, const void *context);
+
 /* Run it. Anything except PCOLL_OK comes from the operator. */
 enum pcoll_result pcoll_reduce(const struct pcoll_reduction *reduction) PCOLL_MUST_CHECK;
 

@@ -95,6 +95,12 @@ static void shm_unbind(struct pcoll_bound *bound)
         destroy(pcoll_node_bound_of(bound));
 }
 
+static void shm_move(struct pcoll_bound *bound, const struct pcoll_plan *plan,
+                     const struct pcoll_memory *memory)
+{
+    pcoll_node_move(pcoll_node_bound_of(bound), plan, memory);
+}
+
 /* ---- running ---- */
 
 /* Not complete: pending, or failed. */
@@ -185,10 +191,7 @@ static bool shm_suits(bool one_node, const char *provider)
     .rest = pcoll_node_rest, .position = pcoll_node_position
 
 const struct pcoll_medium pcoll_medium_shm = {
-    COMMON,
-    .start = shm_start,
-    .progress = shm_progress,
-    .spin = shm_spin,
+    COMMON, .start = shm_start, .progress = shm_progress, .spin = shm_spin, .move = shm_move,
 };
 
 static const struct pcoll_medium shm_with_board = {

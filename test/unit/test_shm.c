@@ -24,6 +24,7 @@ struct trial {
     int instances;
     int as_threads;
     int has_layouts; /* user memory is not contiguous */
+    int (*exercise)(struct part *p, const struct part_frame *frame); /* NULL: run_twice */
 };
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
@@ -81,8 +82,12 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     /* Without CMA, only algorithms that move data between user buffers themselves cannot run. */
-    const struct part_frame frame = {meeting,        &bootstrap, trial->row,
-                                     &trial->params, run_twice,  trial};
+    const struct part_frame frame = {.meeting = meeting,
+                                     .bootstrap = &bootstrap,
+                                     .row = trial->row,
+                                     .params = &trial->params,
+                                     .exercise = trial->exercise ? trial->exercise : run_twice,
+                                     .setup = trial};
     struct job job = {.signature = {trial->row->coll, trial->nranks, 0, trial->bytes}};
     struct part p = {
         .medium = shm,
@@ -200,6 +205,53 @@ static void check_layouts(void)
     }
     jobs = atomic_exchange(&starts_in_shared_memory[MEETING_MAX_RANKS], 0);
     tap_ok(failed == 0 && jobs >= 40, "%d jobs whose user memory has gaps", jobs);
+}
+
+/* Other user memory after every few instances, while other ranks are still in the last one. */
+static int run_moved(struct part *p, const struct part_frame *frame)
+{
+    enum { MOVES = 5, INSTANCES = 3 };
+    int wrong;
+
+    (void)frame;
+    if (p->plan->user_rma)
+        return 0;
+    if (p->rank == 0)
+        atomic_fetch_add(&starts_in_shared_memory[MEETING_MAX_RANKS], 1);
+    if (part_bind(p) != PCOLL_OK)
+        return 1;
+    wrong = part_run(p, INSTANCES);
+    for (int i = 0; i < MOVES; i++)
+        wrong |= part_move(p) != PCOLL_OK || part_run(p, i % INSTANCES);
+    part_unbind(p);
+    return wrong;
+}
+
+static int has_form(const struct pcoll_algorithm *row, int form)
+{
+    struct job job = {.signature = {.coll = row->coll, .nranks = 1}};
+
+    return job_take_form(&job, form);
+}
+
+static void check_moves(void)
+{
+    int failed = 0, jobs;
+
+    PCOLL_EACH_ALGORITHM (row) {
+        struct trial trial = {.row = row, .as_threads = 1, .exercise = run_moved};
+
+        if (row->must_map || !(row->paths & PCOLL_PATH_BIT_TEMP))
+            continue;
+        trial.params.path = PCOLL_PATH_TEMP;
+        trial.params.segment = row->uses_segment ? 4096 : 0;
+        for (trial.nranks = 1; trial.nranks <= 4; trial.nranks++)
+            for (trial.form = 0; trial.form < JOB_FORMS; trial.form++)
+                for (trial.bytes = 7; trial.bytes <= 10007; trial.bytes += 10000)
+                    failed += has_form(row, trial.form) ? run_trial(&trial) : 0;
+    }
+    jobs = atomic_exchange(&starts_in_shared_memory[MEETING_MAX_RANKS], 0);
+    tap_ok(failed == 0 && jobs >= 400, "%d jobs whose user memory moves", jobs);
 }
 
 enum { BEFORE = 3, AFTER = 2 }; /* instances before and after rank 1 cannot pack any more */
@@ -352,6 +404,7 @@ int main(void)
             check_row(row, 0, 5);
     }
     check_layouts();
+    check_moves();
     check_spacings();
     if (!threads_only)
         check_failure();

@@ -217,6 +217,19 @@ enum pcoll_result part_bind(struct part *p)
     return p->medium->bind(p->group, p->plan, &memory, &p->bound);
 }
 
+enum pcoll_result part_move(struct part *p)
+{
+    struct part old = *p;
+    struct pcoll_memory memory;
+
+    if (part_get_memory(p) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    memory = (struct pcoll_memory){p->send, p->recv, &p->op};
+    p->bound->medium->move(p->bound, p->plan, &memory);
+    part_free_memory(&old);
+    return PCOLL_OK;
+}
+
 void part_unbind(struct part *p)
 {
     p->bound->medium->unbind(p->bound);
