@@ -5,6 +5,7 @@
 #include "agreement.h"
 
 #include "once.h"
+#include "reuse.h"
 #include "settings.h"
 
 #include "offload/agree.h"
@@ -29,9 +30,9 @@ static int agree(const struct MPIDI_PCOLL_comm *state, enum pcoll_round round, b
 /* ---- the call and its algorithm ---- */
 
 enum {
-    NOT_COMMUTING,
-    SCATTERED,
+    ODD,    /* of a reduction: it does not commute; otherwise: blocks are scattered */
     WANTED, /* does a rank want a plan (once.h) */
+    REUSED, /* the number of the plan that this rank has for the call (reuse.h) */
     IN_PLACE,
     BYTES,
     SHAPE, /* a hash of the unit and all blocks */
@@ -42,8 +43,9 @@ enum {
 };
 
 _Static_assert(sizeof(struct pcoll_params) % sizeof(uint64_t) == 0, "they are whole words");
-_Static_assert(NTERMS + (ROW - IN_PLACE) <= PCOLL_TERM_WORDS,
-               "they fit into a round, in which those from IN_PLACE to SHAPE take two words each");
+_Static_assert(
+    NTERMS + 1 + (ROW - IN_PLACE) <= PCOLL_TERM_WORDS,
+    "they fit into a round, in which REUSED and those from IN_PLACE to SHAPE take two words each");
 
 /* FNV-1a, by words; without blocks it differs wherever the unit does. */
 static uint64_t hash_of_shape(const struct pcoll_signature *signature)
@@ -66,10 +68,10 @@ static void say_call(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCO
                      struct pcoll_term *terms)
 {
     const struct pcoll_signature *signature = &call->signature;
+    const bool is_odd =
+        pcoll_coll_has(signature->coll, PCOLL_REDUCES) ? !signature->commutes : call->is_scattered;
 
-    terms[NOT_COMMUTING] =
-        (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = !signature->commutes};
-    terms[SCATTERED] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = call->is_scattered};
+    terms[ODD] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = is_odd};
     terms[WANTED] = (struct pcoll_term){
         .kind = PCOLL_TERM_MAX, .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)};
     terms[IN_PLACE] =
@@ -98,7 +100,7 @@ static void say_choice(const struct MPIDI_PCOLL_proposal *proposal, struct pcoll
 static void hear_wish(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state, bool is_wanted)
 {
     call->is_wanted = is_wanted;
-    if (!is_wanted)
+    if (!is_wanted && !call->idle)
         MPIDI_PCOLL_stop_asking(state, call);
 }
 
@@ -132,6 +134,8 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     const bool one_place = call->op && !pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
     const bool same_shape = !terms[BYTES].differs && !terms[SHAPE].differs;
     const bool same_place = !terms[IN_PLACE].differs;
+    const bool reduces = pcoll_coll_has(call->signature.coll, PCOLL_REDUCES);
+    const bool is_scattered = !reduces && terms[ODD].value;
     const char *why = why_ranks_differ(same_shape, same_place || !one_place);
     const uint32_t row = (uint32_t)terms[ROW].value;
     uint64_t params[NTERMS - PARAMS];
@@ -147,9 +151,9 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
         call->why = why;
     if (why || !call->eligible)
         choice->algorithm = NULL;
-    call->is_scattered = terms[SCATTERED].value || !same_shape || !same_place;
+    call->is_scattered = is_scattered || !same_shape || !same_place;
     call->signature.in_place = same_place && terms[IN_PLACE].value;
-    call->signature.commutes = !terms[NOT_COMMUTING].value;
+    call->signature.commutes = reduces && !terms[ODD].value;
 }
 
 /* A user's function is called for the user's data only. An ordinary call is no init, which may take
@@ -159,19 +163,41 @@ static bool may_race(const struct MPIDI_PCOLL_call *call)
     return !call->is_promoted && (!call->op || MPIDI_PCOLL_operator_base(call->op)->kernel);
 }
 
+/* In the first round of an init: the plan that this rank has for the call. */
+static struct pcoll_term say_reused(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
+{
+    return (struct pcoll_term){.kind = PCOLL_TERM_SAME,
+                               .value = MPIDI_PCOLL_reuse_tell(call, state)};
+}
+
+/* A rank without such a plan has told 0. A rooted collective that no rank wants a plan for does
+ * without (once.h). */
+static void hear_reused(struct MPIDI_PCOLL_call *call, int mpi_errno, bool is_wanted,
+                        const struct pcoll_term *term)
+{
+    const bool is_rooted = pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
+
+    MPIDI_PCOLL_reuse_hear(call,
+                           mpi_errno == MPI_SUCCESS && !term->differs && (is_wanted || !is_rooted));
+}
+
 /* *proposal becomes rank 0's, of which other ranks get the number of rivals, and the choice's
  * algorithm and parameters; it has no algorithm if the call is declined. */
 static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                          enum pcoll_round round, struct MPIDI_PCOLL_proposal *proposal)
 {
+    const bool is_first = round == PCOLL_ROUND_BLOCKS || !call->local;
     struct pcoll_term terms[NTERMS];
     int mpi_errno;
 
+    terms[REUSED] =
+        is_first ? say_reused(call, state) : (struct pcoll_term){.kind = PCOLL_TERM_SAME};
     say_call(call, state, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
         MPIDI_PCOLL_propose(call, MPIDI_PCOLL_is_mapped(call), may_race(call), state, proposal);
     say_choice(proposal, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
+    hear_reused(call, mpi_errno, terms[WANTED].value != 0, &terms[REUSED]);
     if (mpi_errno == MPI_SUCCESS)
         hear_wish(call, state, terms[WANTED].value != 0);
     hear_call(call, proposal, terms);
@@ -184,8 +210,21 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                           struct pcoll_edges_max *max)
 {
-    enum { TYPED, LARGEST, DEGREE, IN, OUT, KEPT, PARALLEL, TRAFFIC, WANTED_HERE, NFACTS };
+    enum {
+        TYPED,
+        LARGEST,
+        DEGREE,
+        IN,
+        OUT,
+        KEPT,
+        PARALLEL,
+        TRAFFIC,
+        WANTED_HERE,
+        REUSED_HERE,
+        NFACTS
+    };
     struct pcoll_signature *signature = &call->signature;
+    const struct pcoll_term reused = say_reused(call, state);
     struct pcoll_term terms[NFACTS] = {
         [TYPED] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)signature->typed},
         [LARGEST] = {.kind = PCOLL_TERM_MAX, .value = signature->bytes},
@@ -197,6 +236,7 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         [TRAFFIC] = {.kind = PCOLL_TERM_MAX},
         [WANTED_HERE] = {.kind = PCOLL_TERM_MAX,
                          .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)},
+        [REUSED_HERE] = reused,
     };
     int mpi_errno;
 
@@ -206,6 +246,7 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         terms[TRAFFIC].value =
             (uint64_t)pcoll_pairs_max_traffic(signature, call->local, call->comm->rank);
     mpi_errno = agree(state, PCOLL_ROUND_EDGES, &call->eligible, terms, NFACTS);
+    hear_reused(call, mpi_errno, terms[WANTED_HERE].value != 0, &terms[REUSED_HERE]);
     if (mpi_errno == MPI_SUCCESS)
         hear_wish(call, state, terms[WANTED_HERE].value != 0);
     signature->typed = (int)terms[TYPED].value;
@@ -236,7 +277,7 @@ static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     enum pcoll_result result;
     int mpi_errno = agree_on_facts(call, state, &max);
 
-    if (mpi_errno != MPI_SUCCESS || !call->eligible)
+    if (mpi_errno != MPI_SUCCESS || !call->eligible || call->idle)
         return mpi_errno;
     pcoll_edges_prepare(&call->signature, call->local, call->comm->rank);
     result = pcoll_edges_swap(state->group->bootstrap, &call->signature, call->local, max);
@@ -269,13 +310,13 @@ int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
 
     if (has_edges && pcoll_coll_has(coll, PCOLL_VECTOR)) {
         mpi_errno = agree_on_call(call, state, PCOLL_ROUND_BLOCKS, proposal);
-        if (mpi_errno != MPI_SUCCESS || !call->is_scattered || call->is_once)
+        if (mpi_errno != MPI_SUCCESS || !call->is_scattered || call->is_once || call->idle)
             return mpi_errno;
         describe_again(call);
     }
     if (has_edges)
         mpi_errno = agree_on_edges(call, state);
-    if (mpi_errno != MPI_SUCCESS || call->is_once)
+    if (mpi_errno != MPI_SUCCESS || call->is_once || call->idle)
         return mpi_errno;
     return agree_on_call(call, state, PCOLL_ROUND_CALL, proposal);
 }

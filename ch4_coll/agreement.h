@@ -9,7 +9,8 @@
 /* Collective. The signature becomes that of all ranks, and edges learn about their peers.
  * *proposal, which is zeroed, becomes rank 0's, of which other ranks get the number of rivals, and
  * the choice's algorithm and parameters; it has no algorithm, on all ranks, if the call is
- * declined. Returns an MPI error code. */
+ * declined. If call->idle is set, on all ranks, that plan serves the call, and nothing else has a
+ * meaning. Returns an MPI error code. */
 int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                       struct MPIDI_PCOLL_proposal *proposal);
 

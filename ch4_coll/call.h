@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "data.h"
 #include "operator.h"
+#include "plan.h"
 #include "state.h"
 
 #include "tuning/choose.h"
@@ -17,8 +18,6 @@ enum MPIDI_PCOLL_in_place {
     MPIDI_PCOLL_SENDS_COPY /* a copy of the receive buffer is sent, as blocks may arrive before
                             * theirs has left */
 };
-
-struct MPIDI_PCOLL_plan;
 
 struct MPIDI_PCOLL_call {
     struct MPIDI_PCOLL_arguments arguments; /* with edges, also in place, `send` is what the rank
@@ -37,7 +36,10 @@ struct MPIDI_PCOLL_call {
                         * buffers */
     bool is_wanted;    /* once the ranks have agreed: a rank wants a plan (once.h) */
     bool is_once;      /* MPICH serves the call, since no rank does */
-    bool is_unmapped;  /* a rank could not map operands of others: no plan may need that */
+    bool may_reuse;    /* the call may take the plan of a freed request (reuse.h) */
+    struct MPIDI_PCOLL_shape shape;
+    struct MPIDI_PCOLL_idle *idle; /* that plan; NULL: none */
+    bool is_unmapped; /* a rank could not map operands of others: no plan may need that */
     bool eligible;   /* as far as this rank can tell, or once the ranks have agreed, on all ranks */
     const char *why; /* why not; NULL: nobody needs to be told */
 };

@@ -49,6 +49,7 @@ const struct MPIDI_PCOLL_forced *MPIDI_PCOLL_forced(void)
             .coop_from = (uint64_t)number("PCOLL_TEST_COOP_FROM", PCOLL_COOP_FROM),
             .share_ucx = number("PCOLL_TEST_SHARE_UCX", 1) != 0,
             .agent_from = (uint64_t)number("PCOLL_TEST_AGENT_FROM", 65536),
+            .reuse = number("PCOLL_TEST_REUSE", 1) != 0,
             .promote_after = number("PCOLL_TEST_PROMOTE_AFTER", 2048),
             .promote_part =
                 number("PCOLL_TEST_PROMOTE_PART", getenv("PCOLL_TEST_PROMOTE_AFTER") ? 0 : 50),

@@ -12,6 +12,7 @@ struct MPIDI_PCOLL_forced {
     uint64_t coop_from;  /* as in struct pcoll_bootstrap */
     bool share_ucx;      /* plans may use MPICH's UCX */
     uint64_t agent_from; /* bytes of the smallest plan that an agent progresses; 0: all */
+    bool reuse;          /* inits may take the plans of freed requests */
     int promote_after;   /* calls of a communicator until the first ones are promoted */
     int promote_part;    /* building plans may take one part of so many of the time; 0: all of it */
     int teams;           /* as in struct pcoll_hint */

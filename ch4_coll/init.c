@@ -6,6 +6,7 @@
 #include "agent.h"
 #include "child.h"
 #include "comm.h"
+#include "forced.h"
 #include "job_report.h"
 #include "known.h"
 #include "lock.h"
@@ -14,6 +15,7 @@
 #include "once.h"
 #include "report.h"
 #include "request.h"
+#include "reuse.h"
 #include "session.h"
 #include "settings.h"
 
@@ -149,6 +151,8 @@ static bool make_plan(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
     plan->medium = plan->bound->medium;
     plan->plan = raw;
     plan->state = state;
+    plan->number = ++state->nplans;
+    plan->shape = call->shape;
     state->refs++;
     MPIDI_PCOLL_job_add_plan(call, plan, choice);
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
@@ -201,6 +205,8 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
     struct pcoll_choice *choice = &proposal.choice;
     int mpi_errno = propose(call, state, &proposal);
 
+    if (call->idle)
+        choice->algorithm = NULL;
     if (proposal.nrivals > 0 && !choice->algorithm && call->comm->rank == 0)
         MPIDI_PCOLL_correct(state->known, choice); /* the next init of the shape races */
     if (mpi_errno == MPI_SUCCESS && choice->algorithm && proposal.nrivals > 0)
@@ -209,11 +215,14 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
         *made_p = make_plan(call, state, choice, plan);
     if (mpi_errno == MPI_SUCCESS && !*made_p && choice->algorithm && choice->algorithm->must_map)
         mpi_errno = plan_unmapped(call, state, plan, made_p);
+    if (call->idle)
+        MPIDI_PCOLL_reuse_take(call, plan);
     if (!*made_p) {
         MPIDI_PCOLL_drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);
         MPIDI_PCOLL_local_free(call->local);
     }
+    *made_p = *made_p || call->idle;
     return mpi_errno;
 }
 
@@ -273,8 +282,10 @@ static int plan_with_request(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe
 {
     struct MPIDI_PCOLL_request *own = MPIDI_PCOLL_request_create();
     bool made = false;
-    int mpi_errno = plan_with_data(call, describe, state, own ? &own->plan : NULL, &made);
+    int mpi_errno;
 
+    call->may_reuse = own && MPIDI_PCOLL_forced()->reuse;
+    mpi_errno = plan_with_data(call, describe, state, own ? &own->plan : NULL, &made);
     if (made)
         *request = MPIDI_PCOLL_request_issue(own);
     else

@@ -26,7 +26,8 @@ cvars:
         Until then inits get no plan whatever their blocks are, and info keys have no effect,
         which a message says.
         Plans of blocks of more than 64 KiB do not count, and neither do reductions, whose last
-        bits could change. Values: 0 (plans always), or 1 and more.
+        bits could change, nor, unless the collective has a root, requests that got the plan
+        of a freed one. Values: 0 (plans always), or 1 and more.
         Set it to 0 where a program uses many requests once, and then one many times; a
         communicator of its own for the latter does the same.
 
@@ -101,10 +102,13 @@ void MPIDI_PCOLL_started_again(struct MPIDI_PCOLL_comm *state, enum pcoll_coll c
     MPIDI_PCOLL_unlock_lists();
 }
 
-void MPIDI_PCOLL_used_once(struct MPIDI_PCOLL_comm *state, const struct pcoll_signature *signature)
+void MPIDI_PCOLL_used_once(struct MPIDI_PCOLL_comm *state, const struct pcoll_signature *signature,
+                           bool is_reused)
 {
     int *count = &state->once[signature->coll].used_once;
 
+    if (is_reused && !pcoll_coll_has(signature->coll, PCOLL_ROOTED))
+        return;
     if (signature->bytes <= SHORT && *count < INT_MAX)
         ++*count;
 }

@@ -8,7 +8,9 @@
  * their counts in the first round of an init's agreement. Once all have counted enough, MPICH
  * serves this init, and the next MPIDI_PCOLL_UNASKED ones without any agreement, whatever their
  * blocks and info keys: all ranks make the same inits in the same order, but each knows only its
- * own arguments. Then they compare again. A request that MPICH serves is watched: when it is
+ * own arguments. Then they compare again. A request that took the plan of a freed one (reuse.h)
+ * has cost one round, and counts only if the collective is rooted: there the ranks would not have
+ * waited for each other. A request that MPICH serves is watched: when it is
  * started again, it resets the count, so that the next comparison leads to a plan. */
 
 #ifndef ONCE_H_INCLUDED
@@ -40,6 +42,7 @@ void MPIDI_PCOLL_started_again(struct MPIDI_PCOLL_comm *state, enum pcoll_coll c
 
 /* With the lock of lists: a plan is freed that was started once at most. One for long blocks may
  * still have paid, and does not count. */
-void MPIDI_PCOLL_used_once(struct MPIDI_PCOLL_comm *state, const struct pcoll_signature *signature);
+void MPIDI_PCOLL_used_once(struct MPIDI_PCOLL_comm *state, const struct pcoll_signature *signature,
+                           bool is_reused);
 
 #endif /* ONCE_H_INCLUDED */

@@ -17,6 +17,17 @@ enum MPIDI_PCOLL_past {
     MPIDI_PCOLL_FAILED /* an instance failed; starts are refused */
 };
 
+/* What a call asks for, as one rank describes it before the ranks agree (reuse.h). Calls whose
+ * shapes, blocks and edges are the same on each rank have the same plan. */
+struct MPIDI_PCOLL_shape {
+    bool is_known;                    /* false: no other call has it */
+    struct pcoll_signature signature; /* its pointers have no meaning */
+    MPI_Op op;                        /* of a reduction */
+    MPI_Datatype type;                /* the same */
+    uint64_t settings;                /* a hash */
+    bool is_mapped;                   /* a buffer lies in memory of MPI_Alloc_mem */
+};
+
 struct MPIDI_PCOLL_plan {
     const struct pcoll_medium *medium;
     struct pcoll_bound *bound;
@@ -27,7 +38,10 @@ struct MPIDI_PCOLL_plan {
     uint64_t *blocks;                /* of plan->signature; owned */
     struct pcoll_local *local;       /* where data moves along edges; otherwise NULL */
     struct pcoll_plan *plan;
-    struct MPIDI_PCOLL_comm *state; /* the plan has a reference */
+    struct MPIDI_PCOLL_comm *state; /* the plan has a reference, unless it is kept (reuse.h) */
+    uint64_t number;                /* of this communicator's plans, from 1 on, on all ranks */
+    struct MPIDI_PCOLL_shape shape;
+    bool is_reused; /* a request before this one had it, too */
 
     bool active;
     bool busy; /* a thread is progressing it, perhaps in a user's function without the lock */

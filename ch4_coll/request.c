@@ -17,6 +17,7 @@
 #include "mpir_coll_offload_hooks.h"
 #include "once.h"
 #include "process.h"
+#include "reuse.h"
 #include "waiting.h"
 
 /* What the hook must tear down; guarded by the lock of lists. */
@@ -157,7 +158,8 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
 
 static void unbind(struct MPIDI_PCOLL_request *request)
 {
-    MPIDI_PCOLL_plan_unbind(&request->plan);
+    if (!MPIDI_PCOLL_reuse_keep(&request->plan))
+        MPIDI_PCOLL_plan_unbind(&request->plan);
     MPIDI_PCOLL_state_release(request->plan.state);
 }
 
@@ -179,7 +181,7 @@ void MPIDI_PCOLL_free(MPIR_Request *preq)
 
     MPIDI_PCOLL_lock_lists();
     if (request->plan.past != MPIDI_PCOLL_PLAIN && request->plan.past != MPIDI_PCOLL_FAILED)
-        MPIDI_PCOLL_used_once(state, &request->plan.plan->signature);
+        MPIDI_PCOLL_used_once(state, &request->plan.plan->signature, request->plan.is_reused);
     preq->comm = NULL;
     DL_DELETE(state->requests, request);
     request->next = NULL;
@@ -269,6 +271,7 @@ void MPIDI_PCOLL_requests_disown(const struct pcoll_medium *medium)
 
     for (state = MPIDI_PCOLL_states(); state; state = state->next) {
         state->medium = medium;
+        MPIDI_PCOLL_reuse_disown(state, medium);
         DL_FOREACH (state->requests, request)
             request->plan.medium = medium;
     }

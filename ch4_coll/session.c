@@ -19,6 +19,7 @@
 #include "promote.h"
 #include "report.h"
 #include "request.h"
+#include "reuse.h"
 #include "settings.h"
 #include "waiting.h"
 
@@ -91,6 +92,8 @@ void MPIDI_PCOLL_pvars_init(void)
     done = true;
     REGISTER(coll_offload_plans, &MPIDI_PCOLL_request_count,
              "persistent collectives that run as plans");
+    REGISTER(coll_offload_reused_plans, &MPIDI_PCOLL_reused_count,
+             "of these, those whose plan a freed request has left");
     REGISTER(coll_offload_fallbacks, &MPIDI_PCOLL_fallback_count,
              "persistent collectives on MPICH's own schedules");
     REGISTER(coll_offload_promoted_plans, &MPIDI_PCOLL_promoted_plans,

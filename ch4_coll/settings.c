@@ -7,6 +7,8 @@
 #include "forced.h"
 #include "known.h"
 #include "network.h"
+#include "node_blocks.h"
+#include "process.h"
 #include "report.h"
 #include "wisdom.h"
 
@@ -445,6 +447,18 @@ bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call)
     hint = hint_of(call->signature.coll, call->info, value, sizeof(value), out);
     return (hint.algorithm && *hint.algorithm && strcmp(hint.algorithm, "auto") != 0) ||
            hint.radix > 0 || hint.segment > 0 || wants_race(call->info, out);
+}
+
+uint64_t MPIDI_PCOLL_settings_hash(enum pcoll_coll coll)
+{
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    uint64_t hash = MPIDI_PCOLL_hash(names_of(coll).value);
+
+    hash = hash * prime ^ MPIDI_PCOLL_hash(MPIR_CVAR_COLL_OFFLOAD_EFFORT);
+    hash = hash * prime ^ (uint64_t)MPIR_CVAR_COLL_OFFLOAD_RADIX;
+    hash = hash * prime ^ (uint64_t)MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE;
+    hash = hash * prime ^ (uint64_t)MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
+    return hash * prime ^ (uint64_t)MPIDI_PCOLL_crowded;
 }
 
 /* Rank 0's operands are, and so, it expects, are those of the other ranks. */

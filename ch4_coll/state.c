@@ -26,6 +26,7 @@ void MPIDI_PCOLL_state_release(struct MPIDI_PCOLL_comm *state)
     if (--state->refs > 0)
         return;
     DL_DELETE(all_states, state);
+    MPIDI_PCOLL_idle_destroy(state->idle);
     if (state->group)
         MPIDI_PCOLL_group_destroy(state->medium, state->group);
     pcoll_topology_fini(&state->places);

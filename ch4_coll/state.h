@@ -9,6 +9,7 @@
 #include "offload/medium.h"
 #include "algorithms/plan/topology.h"
 
+struct MPIDI_PCOLL_idle;
 struct MPIDI_PCOLL_known;
 struct MPIDI_PCOLL_request;
 
@@ -32,6 +33,8 @@ struct MPIDI_PCOLL_comm {
     struct pcoll_bootstrap bootstrap;    /* for the group, and valid as long as the group */
     struct MPIDI_PCOLL_known *known;     /* on rank 0, its last proposals; or NULL */
     struct MPIDI_PCOLL_once once[PCOLL_NUM_COLLS];
+    uint64_t nplans;                       /* made so far; the same on all ranks */
+    struct MPIDI_PCOLL_idle *idle;         /* plans of freed requests (reuse.h) */
     struct MPIDI_PCOLL_request *requests;  /* those that have not been freed */
     struct MPIDI_PCOLL_comm *next_leaving; /* freed, but not yet released */
     struct MPIDI_PCOLL_comm *prev, *next;  /* the list of all states */
@@ -41,6 +44,9 @@ struct MPIDI_PCOLL_comm {
 struct MPIDI_PCOLL_comm *MPIDI_PCOLL_state_create(MPIR_Comm *comm,
                                                   const struct pcoll_bootstrap *bootstrap);
 void MPIDI_PCOLL_state_release(struct MPIDI_PCOLL_comm *state);
+
+/* Unbind and free such plans, with the lock. */
+void MPIDI_PCOLL_idle_destroy(struct MPIDI_PCOLL_idle *list);
 
 /* The first state of the list of all. */
 struct MPIDI_PCOLL_comm *MPIDI_PCOLL_states(void);

@@ -11,6 +11,9 @@
 
 enum { ENOUGH = 8, UNASKED = 63, CYCLES = 150, IN_FLIGHT = 4, MAX_BYTES = 3000 };
 
+/* What serves a request. */
+enum service { BY_MPICH, NEW_PLAN, KNOWN_PLAN };
+
 /* ---- what ought to serve the next request ---- */
 
 static struct {
@@ -25,11 +28,12 @@ static int rule_says_mpich(void)
     return 1;
 }
 
-static void rule_learns(int starts, int is_mpich)
+/* A request that took the plan of a freed one counts only if the collective is rooted. */
+static void rule_learns(enum trial_kind kind, int starts, enum service service)
 {
     if (starts > 1)
         rule.used_once = 0;
-    else if (!is_mpich)
+    else if (service == NEW_PLAN || (service == KNOWN_PLAN && coll_has(trial_coll(kind), ROOTED)))
         rule.used_once++;
 }
 
@@ -39,25 +43,33 @@ static MPI_Comm comm;
 static struct edges edges;
 static MPI_Info info = MPI_INFO_NULL;
 
-/* Returns whether MPICH serves it. */
-static int begin(struct trial *t, enum trial_kind kind, int cycle)
+/* A plan that ranks can take again serves a call although MPICH ought to. */
+static enum service begin(struct trial *t, enum trial_kind kind, int cycle)
 {
     const size_t bytes = check_random(&check.shared) % MAX_BYTES;
     const long long before = check_pvar("coll_offload_fallbacks");
-    int is_mpich;
+    const long long reused = check_pvar("coll_offload_reused_plans");
+    const int unasked = rule.unasked;
+    enum service service;
+    int ought_to_be_mpich;
 
     trial_init_on(t, kind, bytes, cycle % check.size, (uint64_t)cycle, comm, &edges,
                   rule.unasked > 0 ? info : MPI_INFO_NULL);
-    is_mpich = check_pvar("coll_offload_fallbacks") > before;
-    if (is_mpich != rule_says_mpich())
+    service = check_pvar("coll_offload_fallbacks") > before      ? BY_MPICH
+              : check_pvar("coll_offload_reused_plans") > reused ? KNOWN_PLAN
+                                                                 : NEW_PLAN;
+    if (service == KNOWN_PLAN && unasked == 0 && !coll_has(trial_coll(kind), ROOTED))
+        return service;
+    ought_to_be_mpich = rule_says_mpich();
+    if ((service == BY_MPICH) != ought_to_be_mpich)
         check_fail(__FILE__, __LINE__, "cycle %d of %s: %s serves it", cycle, trial_name(kind),
-                   is_mpich ? "MPICH" : "a plan");
-    return is_mpich;
+                   service == BY_MPICH ? "MPICH" : "a plan");
+    return service;
 }
 
-static void end(struct trial *t, int starts, int is_mpich)
+static void end(struct trial *t, int starts, enum service service)
 {
-    rule_learns(starts, is_mpich);
+    rule_learns(t->kind, starts, service);
     trial_free(t);
 }
 
@@ -67,10 +79,10 @@ static void one_by_one(enum trial_kind kind)
     for (int i = 0; i < CYCLES; i++) {
         const int starts = i == 5 || i == 40 ? 3 : i % 7 == 3 ? 0 : 1;
         struct trial t;
-        const int is_mpich = begin(&t, kind, i);
+        const enum service service = begin(&t, kind, i);
 
         trial_run(&t, starts);
-        end(&t, starts, is_mpich);
+        end(&t, starts, service);
     }
 }
 
@@ -79,17 +91,17 @@ static void in_flight(enum trial_kind kind)
 {
     for (int i = 0; i < CYCLES; i += IN_FLIGHT) {
         struct trial t[IN_FLIGHT];
-        int is_mpich[IN_FLIGHT];
+        enum service service[IN_FLIGHT];
 
         for (int k = 0; k < IN_FLIGHT; k++)
-            is_mpich[k] = begin(&t[k], kind, i + k);
+            service[k] = begin(&t[k], kind, i + k);
         for (int k = 0; k < IN_FLIGHT; k++)
             trial_start(&t[(k + check.rank) % IN_FLIGHT]);
         check_delay();
         for (int k = 0; k < IN_FLIGHT; k++)
             trial_wait(&t[k]);
         for (int k = 0; k < IN_FLIGHT; k++)
-            end(&t[k], 1, is_mpich[k]);
+            end(&t[k], 1, service[k]);
     }
 }
 
@@ -121,7 +133,8 @@ static void many(enum trial_kind kind)
 
     for (int i = 0; i < times + WARM_UP; i++) {
         struct trial t;
-        const int starts = i % 1000 == 999 ? 2 : 1, is_mpich = begin(&t, kind, i);
+        const int starts = i % 1000 == 999 ? 2 : 1;
+        const enum service service = begin(&t, kind, i);
 
         if (i == WARM_UP) {
             kib = usage_resident_kib();
@@ -131,7 +144,7 @@ static void many(enum trial_kind kind)
             trial_start(&t);
             trial_wait(&t);
         }
-        end(&t, starts, is_mpich);
+        end(&t, starts, service);
         check_progress();
     }
     CHECK(usage_descriptors() <= descriptors);

@@ -1,0 +1,45 @@
+/* Inits that repeat: the plan of a freed request is kept idle, and the next init of the same call
+ * takes it, with other user buffers, after one round of agreement; it generates, binds and
+ * exchanges nothing. To its peers this is the next instance of a plan that was never freed.
+ *
+ * Each rank decides alone which of its plans it keeps, and which of these matches a call. So in the
+ * first round of an init each rank tells the number of the plan that matches, and all take it if
+ * all have told the same. A plan that a rank has told, and that not all take, is destroyed.
+ *
+ * Kept are plans in shared memory whose data is contiguous and of which no rank accesses user
+ * memory of another, without an agent or a report of the job, and without info keys; reductions
+ * only with predefined operators and types. Of these, a communicator keeps the last few, within a
+ * limit of their memory. */
+
+#ifndef REUSE_H_INCLUDED
+#define REUSE_H_INCLUDED
+
+#include "call.h"
+#include "plan.h"
+
+/* Inits that took such a plan since MPI was first initialized. */
+extern unsigned long MPIDI_PCOLL_reused_count;
+
+/* ---- at init, with the lock ---- */
+
+/* Note what the call asks for, as this rank describes it, in call->shape, and take the plan that
+ * matches into call->idle, so that it stays until the ranks have agreed. Returns its number, or 0:
+ * none matches. */
+uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state);
+
+/* After the round: unless all ranks have told the same plan, call->idle is destroyed, and NULL. */
+void MPIDI_PCOLL_reuse_hear(struct MPIDI_PCOLL_call *call, bool is_same);
+
+/* call->idle becomes *plan, with the call's data. */
+void MPIDI_PCOLL_reuse_take(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_plan *plan);
+
+/* ---- when a plan is freed, with the lock ---- */
+
+/* Keep an inactive plan, of which *plan becomes empty, if it is one of those. Returns whether it
+ * is. */
+bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan);
+
+/* In a child of a fork: the kept plans of a communicator get the child's medium. */
+void MPIDI_PCOLL_reuse_disown(struct MPIDI_PCOLL_comm *state, const struct pcoll_medium *medium);
+
+#endif /* REUSE_H_INCLUDED */
