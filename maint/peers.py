@@ -78,6 +78,8 @@ with open(os.path.join(ROOT, "bench/collectives.h"), encoding="utf-8") as header
 AGENT, AGENTS, ASYNC = "MPIR_CVAR_COLL_OFFLOAD_AGENT", ("thread", "node"), "MPIR_CVAR_ASYNC_PROGRESS"
 KERNEL = {"MPIR_CVAR_COLL_OFFLOAD_MEDIUM": "tcp_kernel"}
 PROGRESSING = ("stock", "nonblocking")
+# The barrier before each operation of --apart and --use-data is the one that programs have.
+DEFAULT = {"MPIR_CVAR_COLL_OFFLOAD_PROMOTE": "auto"}
 THROTTLE = "MPIR_CVAR_CH4_PROGRESS_THROTTLE"  # of 5.0 on: a rank that waits yields its core
 THROTTLED = {THROTTLE: "1", f"{THROTTLE}_NO_PROGRESS_COUNT": "1"}
 OFF = {f"MPIR_CVAR_{coll.upper()}_INIT_DEVICE_COLLECTIVE": "0" for coll in COLLECTIVES}
@@ -114,7 +116,7 @@ def all_peers(args):
     if args.overlap or args.series:
         peers = with_overlap(args, prefix, installed, crowded)
         return [peer for peer in peers if peer.name in (args.peers or peer.name).split(",")]
-    peers = [installed("ours", prefix, ("offload",)), installed("off", prefix, KINDS, OFF),
+    peers = [installed("ours", prefix, ("offload",), DEFAULT), installed("off", prefix, KINDS, OFF),
              installed("yield", prefix + "-yield", KINDS),
              installed("mpich5", mpich_5(), KINDS, {**OFF, **(THROTTLED if crowded else {})})]
     if not args.hosts:
