@@ -55,7 +55,8 @@ check_PROGRAMS += \
     %D%/test_signalers \
     %D%/test_order \
     %D%/test_table \
-    %D%/test_times %D%/test_pace \
+    %D%/test_times \
+    %D%/test_pace \
     %D%/test_topology \
     %D%/test_tune \
     %D%/test_ult \
