@@ -9,36 +9,10 @@
  */
 #include "bench.h"
 #include "calls.h"
+#include "work.h"
 
 #include <math.h>
 #include <time.h>
-
-enum { ROUNDS_TO_TIME = 20000, ATTEMPTS = 20 };
-
-/* In registers: how fast a processor reads again what it has just written depends on what it did
- * before. */
-static void compute(double rounds)
-{
-    static volatile uint64_t result;
-    uint64_t state = result;
-    for (double i = 0; i < rounds; i++)
-        state = state * 0xD1342543DE82EF95u + 1;
-    result = state;
-}
-
-/* The shortest time counts, as others may take the core. */
-static double rounds_per_second(void)
-{
-    static double rate;
-    for (int i = 0; rate == 0 || i < ATTEMPTS; i++) {
-        if (i == 0 && rate > 0)
-            return rate;
-        double begin = job_now();
-        compute(ROUNDS_TO_TIME);
-        rate = fmax(rate, ROUNDS_TO_TIME / (job_now() - begin));
-    }
-    return rate;
-}
 
 /* Without MPI. Where working ranks outnumber cores they sleep instead, since computing would take
  * the core that other ranks need. */
@@ -47,7 +21,7 @@ static void be_away(const struct job *job, double seconds)
     if (!job->computes)
         nanosleep(&(struct timespec){(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)}, NULL);
     else
-        compute(seconds * rounds_per_second());
+        work_for(seconds);
 }
 
 double cpu_of_rank(void)
@@ -102,7 +76,7 @@ static struct passed run_batch(struct subject *self, int count, double (*clock)(
     const struct job *job = self->op.job;
     const double away = job->works ? self->timed->summary.median * job->away : 0;
     struct passed passed;
-    rounds_per_second();
+    work_rounds_per_second();
     double begin = clock();
     for (int i = 0; i < count; i++)
         work(job, away, NULL);

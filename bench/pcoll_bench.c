@@ -283,7 +283,7 @@ static void start_up(struct operation op, struct variant *variants, int n)
 static void meet_often(struct job *job)
 {
     const double seconds = 0.3, begin = job_now();
-    const int barriers = 1000;
+    const int barriers = 50;
     do
         for (int i = 0; i < barriers; i++)
             MPI_Barrier(MPI_COMM_WORLD);

@@ -32,6 +32,11 @@
 
 #define DEFAULT_SEGMENT (UINT64_C(32) << 10)
 
+/* One rank copies out what another has just written while that one writes the next segment. Both
+ * then take a part of a copy more: 1.2 to 1.5 copies were measured for each of the two to eight
+ * segments of 64 KiB after the first, where one would be full overlap. */
+#define HINDRANCE 0.4
+
 enum { DATA = 2 * PCOLL_RING_GATE, WORK = 2 * DATA };
 
 static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
@@ -154,16 +159,13 @@ static double cost_between(const struct pcoll_signature *signature, const struct
            (tree.nranks > 1 && credit > 0 ? 2 * segments / ring->slots * credit : 0);
 }
 
-/* Where each rank has a core, an inner rank forwards a segment and copies it out, one after the
- * other. Below a root without inner ranks one rank copies out what another has just written while
- * that one writes the next segment, which takes both a part of a copy more (HINDRANCE: 1.2 to 1.5
- * copies were measured for 64 KiB in two to eight segments, where one would be full overlap).
- * `followers` segments follow the first. */
+/* Where each rank has a core. An inner rank forwards a segment and copies it out, one after the
+ * other; without inner ranks, sender and receivers overlap. `followers` segments follow the first.
+ */
 static double cost_of_cores(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                             struct pcoll_tree tree, double followers,
                             const struct pcoll_machine *machine)
 {
-    const double HINDRANCE = 0.4;
     struct pcoll_machine own = pcoll_ring_machine(ring, machine);
     int radix = tree.radix < tree.nranks ? tree.radix : tree.nranks;
     int depth = pcoll_log_ceil(tree.nranks, radix);

@@ -11,10 +11,12 @@
  * once in a thread on the core of a rank 1 that computes as long as that takes (`thread`). Printed
  * are the median time, and the median CPU time of rank 1 beyond its computation.
  *
- *     mpicc -std=gnu11 -O2 -pthread -o bounds bench/programs/bounds.c
+ *     mpicc -std=gnu11 -O2 -pthread -I. -o bounds bench/programs/bounds.c -lm
  *     maint/hosts run -n 3 -ppn 1 sh -c 'exec taskset -c $((PMI_RANK == 1)) "$@"' sh ./bounds chain
  * 8388608 131072
  */
+#include "bench/work.h"
+
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <math.h>
@@ -23,7 +25,6 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REPEATS = 9, INNER = 1, ROUNDS_TO_TIME = 20000, ATTEMPTS = 20 };
+enum { REPEATS = 9, INNER = 1 };
 
 static int rank, nranks;
 static int next = -1, previous = -1; /* sockets */
@@ -50,32 +51,6 @@ static double seconds_of(clockid_t clock)
 
     clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* ---- computation, as in bench/overlap.c ---- */
-
-static void compute(double rounds)
-{
-    static volatile uint64_t result;
-    uint64_t state = result;
-
-    for (double i = 0; i < rounds; i++)
-        state = state * 0xD1342543DE82EF95u + 1;
-    result = state;
-}
-
-static double rounds_per_second(void)
-{
-    static double rate;
-
-    for (int i = 0; rate == 0 || i < ATTEMPTS; i++) {
-        if (i == 0 && rate > 0)
-            return rate;
-        const double begin = seconds_of(CLOCK_MONOTONIC);
-        compute(ROUNDS_TO_TIME);
-        rate = fmax(rate, ROUNDS_TO_TIME / (seconds_of(CLOCK_MONOTONIC) - begin));
-    }
-    return rate;
 }
 
 /* ---- sockets ---- */
@@ -213,7 +188,7 @@ static double measure(const char *how, double away)
 
         cpu_begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         if (rank == INNER)
-            compute(away * rounds_per_second());
+            work_for(away);
         alone = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
         MPI_Barrier(MPI_COMM_WORLD);
         begin = seconds_of(CLOCK_MONOTONIC);
@@ -221,7 +196,7 @@ static double measure(const char *how, double away)
         if (away > 0 && rank == INNER) {
             if (pthread_create(&thread, NULL, run_operation, NULL) != 0)
                 fail("pthread_create");
-            compute(away * rounds_per_second());
+            work_for(away);
             pthread_join(thread, NULL);
         } else {
             operation();
@@ -257,11 +232,11 @@ static double tests_cost(double whole, double interval, MPI_Request *request)
     int done;
 
     for (double left = whole; left > 0; left -= interval)
-        compute(interval * rounds_per_second());
+        work_for(interval);
     alone = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin;
     begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     for (double left = whole; left > 0; left -= interval) {
-        compute(interval * rounds_per_second());
+        work_for(interval);
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
     }
     return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin - alone;
