@@ -174,21 +174,28 @@ static enum pcoll_result generate_moves(struct pcoll_plan *plan, const struct pc
     return PCOLL_OK;
 }
 
-/* The time of some moves on a node. */
-static double time_of(const struct pcoll_sim_node *node, int nranks, const struct move *list, int n)
+/* The time of some moves on a node in a call whose blocks have 4 MiB. */
+static double time_in(enum pcoll_coll coll, const struct pcoll_sim_node *node, int nranks,
+                      const struct move *list, int n)
 {
     struct pcoll_algorithm row = *pcoll_algorithm_find(PCOLL_ALLGATHER, "ring");
     struct pcoll_engine_options options = {
         .machine = node->machine, .inside = *node, .why = stdout};
     struct pcoll_job job = {
         .algorithm = &row,
-        .signature = {.coll = PCOLL_ALLGATHER, .nranks = nranks, .bytes = UINT64_C(1) << 22}};
+        .signature = {.coll = coll, .nranks = nranks, .bytes = UINT64_C(1) << 22}};
     struct pcoll_engine_result result;
 
     all_moves = list;
     nmoves = n;
+    row.coll = coll;
     row.generate = generate_moves;
     return pcoll_engine_run(&job, &options, &result) == PCOLL_OK ? result.first : -1;
+}
+
+static double time_of(const struct pcoll_sim_node *node, int nranks, const struct move *list, int n)
+{
+    return time_in(PCOLL_ALLGATHER, node, nranks, list, n);
 }
 
 /* Ranks first, first + 1 .. move to or from ranks 0, step .. , rank r at r times the offset. */
@@ -240,6 +247,12 @@ static void check_links(void)
     node.levels[0].caches = 15;
     tap_ok(is_close(moves(&node, 4, 2, 1, temp), 16),
            "and the memory, of data that the caches do not hold");
+    node.levels[0].caches = 24;
+    tap_ok(is_close(time_in(PCOLL_SCATTER, &node, 4, near_first + 1, 1), 3),
+           "which hold what the root scatters, and one block more");
+    node.levels[0].caches = 23;
+    tap_ok(is_close(time_in(PCOLL_SCATTER, &node, 4, near_first + 1, 1), 8),
+           "unless they are smaller");
 }
 
 static void check_signals(void)
@@ -273,6 +286,22 @@ static void check_readers(void)
     node.machine.locked = 0;
     tap_ok(is_close(moves(&node, 8, 1, 0, pcoll_at(PCOLL_SEND, 0)), 0.25 + access),
            "readers of memory that is not locked do not");
+}
+
+/* Four readers of rank 7 follow each other. Rank 5 puts to another domain, and then in its own. */
+static void check_queue(void)
+{
+    const struct pcoll_sim_node node =
+        parsed(NODE(LEVEL("cache", "2", "") ", " LEVEL("numa", "8", ", \"shared\": 0.002")));
+    const struct pcoll_place send = {PCOLL_SEND, 0}, temp = {PCOLL_TEMP, 0};
+    struct move list[4 + 1 + 12];
+
+    for (int i = 0; i < 4; i++)
+        list[i] = (struct move){i, 7, send};
+    for (int i = 4; i < 4 + 1 + 12; i++)
+        list[i] = (struct move){5, i == 4 ? 3 : 4, temp};
+    tap_ok(is_close(time_of(&node, 8, list, 4 + 1 + 12), 2 + 2 + 12 * 1.25),
+           "a reader that waits for another one does not use what ranks share");
 }
 
 /* ---- all algorithms ---- */
@@ -337,6 +366,7 @@ int main(void)
     check_links();
     check_signals();
     check_readers();
+    check_queue();
     check_rows();
     return tap_done();
 }

@@ -22,7 +22,7 @@
  *               at `shared`.
  *   readers     Accesses to the user memory of one process within one extent of
  *               machine.node.locked bytes follow each other, each for rma + s G; the processors
- *               wait.
+ *               wait, and use what others share only from then on.
  *   ports       A node has `ports` of them; rail r uses number r mod ports. Out: a message holds
  *               the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of a node share the
  *               ports, in the order in which they ask.

@@ -12,15 +12,23 @@
 
 #define MIB 1048576.0
 
-/* Returns whether the user data of a domain's ranks stays in its caches. */
+static double user_bytes(const struct pcoll_signature *signature, int rank)
+{
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+
+    return (double)row->send_bytes(signature, NULL, rank) +
+           (double)row->recv_bytes(signature, NULL, rank);
+}
+
+/* Returns whether the user data of the ranks of a domain stays in its caches: that of the root and
+ * of others. */
 static bool fits(const struct pcoll_engine *e, const struct pcoll_sim_level *level)
 {
     const struct pcoll_signature *signature = &e->job->signature;
-    const struct pcoll_collective *row = pcoll_collective_of(signature);
-    const double bytes = (double)row->send_bytes(signature, NULL, signature->root) +
-                         (double)row->recv_bytes(signature, NULL, signature->root);
+    const int root = signature->root, other = (root + 1) % signature->nranks;
 
-    return level->cores * bytes <= level->caches * MIB;
+    return user_bytes(signature, root) + (level->cores - 1) * user_bytes(signature, other) <=
+           level->caches * MIB;
 }
 
 bool pcoll_engine_share(struct pcoll_engine *e)
@@ -130,6 +138,33 @@ static double follow(struct pcoll_engine *e, int peer, const struct pcoll_kind *
     return end;
 }
 
+/* Returns whether the entry accesses memory of another rank of the node. */
+static bool is_away(const struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step)
+{
+    const enum pcoll_op op = pcoll_engine_kind(e, step->kind)->op;
+
+    return (op == PCOLL_OP_PUT || op == PCOLL_OP_GET) && step->peer != rank &&
+           pcoll_engine_node(e, step->peer) == pcoll_engine_node(e, rank);
+}
+
+static bool takes_locks(const struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step)
+{
+    return e->locks && is_away(e, rank, step) &&
+           pcoll_engine_is_user(e, pcoll_engine_kind(e, step->kind));
+}
+
+/* When the entry can begin: it does not use what others share before it has its first lock. */
+static double unlocked(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step)
+{
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
+
+    if (!takes_locks(e, rank, step))
+        return 0;
+    return *lock_of(e, step->peer, pcoll_kind_remote(kind),
+                    (uint64_t)((double)kind->remote_at / e->node.locked)) -
+           e->node.o;
+}
+
 /* The operands of a REDUCE that other ranks have. */
 static double pass_operands(struct pcoll_engine *e, int rank, const struct pcoll_kind *kind,
                             double begin)
@@ -149,14 +184,12 @@ double pcoll_engine_pass(struct pcoll_engine *e, int rank, const struct pcoll_si
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const double o = e->node.o;
-    const bool is_away =
-        (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && step->peer != rank;
     struct pcoll_engine_core *core = pcoll_engine_core(e, rank);
     double end = begin + work;
 
-    if (is_away && e->locks && pcoll_engine_is_user(e, kind))
+    if (takes_locks(e, rank, step))
         end = pcoll_larger(end, follow(e, step->peer, kind, begin + o, work - o));
-    if (is_away && e->domains)
+    if (e->domains && is_away(e, rank, step))
         end = pcoll_larger(end, pass_domains(e, rank, step->peer, (double)kind->bytes, begin));
     if (kind->op == PCOLL_OP_REDUCE && e->domains)
         end = pcoll_larger(end, pass_operands(e, rank, kind, begin));
@@ -190,9 +223,13 @@ bool pcoll_engine_defer(struct pcoll_engine *e, int rank, const struct pcoll_sim
                         double now)
 {
     struct pcoll_engine_core *core = pcoll_engine_core(e, rank);
+    double begin;
     uint32_t task;
 
-    if (!e->is_shared || (core->free <= now && core->first_task == 0))
+    if (!e->is_shared)
+        return false;
+    begin = pcoll_larger(core->free, unlocked(e, rank, step));
+    if (begin <= now && core->first_task == 0)
         return false;
     task = new_task(e);
     if (task == 0) {
@@ -202,7 +239,7 @@ bool pcoll_engine_defer(struct pcoll_engine *e, int rank, const struct pcoll_sim
     e->tasks[task - 1] = (struct pcoll_engine_task){.step = *step, .rank = rank};
     if (core->first_task == 0) {
         core->first_task = task;
-        pcoll_engine_schedule(e, PCOLL_EVENT_TURN, rank, core->free);
+        pcoll_engine_schedule(e, PCOLL_EVENT_TURN, rank, begin);
     } else {
         e->tasks[core->last_task - 1].next = task;
     }
@@ -215,9 +252,11 @@ bool pcoll_engine_take(struct pcoll_engine *e, int rank, double now,
 {
     struct pcoll_engine_core *core = pcoll_engine_core(e, rank);
     const uint32_t task = core->first_task;
+    const struct pcoll_engine_task *first = &e->tasks[task - 1];
+    const double begin = pcoll_larger(core->free, unlocked(e, first->rank, &first->step));
 
-    if (core->free > now) {
-        pcoll_engine_schedule(e, PCOLL_EVENT_TURN, rank, core->free);
+    if (begin > now) {
+        pcoll_engine_schedule(e, PCOLL_EVENT_TURN, rank, begin);
         return false;
     }
     *task_p = e->tasks[task - 1];
