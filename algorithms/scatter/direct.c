@@ -3,28 +3,44 @@
  *
  * Idea: direct_put: every rank tells the root that its receive buffer may be written; when all have
  * done so, the root puts each block to its rank. direct_get: the root tells every rank that its
- * send buffer may be read; each rank gets its block and tells the root "done".
+ * send buffer may be read; each rank gets its block and tells the root "done". Readers of one
+ * process wait for each other, so with a radix below N the root meanwhile serves each radix-th
+ * rank: when these are ready, it puts their blocks into communication buffers, and they copy them
+ * out.
  *
  * Source: the linear scatter of every MPI; put and get as in document 003 (Sugiyama, Nanri),
  * section 4.3.
  *
  *      N = 5, root 0, put:   1, 2, 3, 4 -> 0: ready    0 -> 1, 2, 3, 4: block
+ *      get, radix 2:         0 -> 1, 3: ready    2, 4 -> 0: ready    0 -> 2, 4: block
  *
  * Cost: put L + N (o + rma + M G) + L; get L + N o + rma + M G + L, between nodes 2 L more for
- * request and answer. One counter, one bank. Condition (lemma C): put: nothing is written before
+ * request and answer; with radix r the longer of N / r (o + M copy) and this for the others.
+ * One counter, or two with a radix; one bank. Condition (lemma C): put: nothing is written before
  * all ranks are ready, and a rank is ready for k + 1 only after it has the block of k, so no
  * "ready" of k + 1 can substitute for a missing one of k. get: the root completes k, and may change
- * its buffer and tell of k + 1, only after "done" from all.
+ * its buffer and tell of k + 1, only after "done" from all. With a radix each holds for its ranks,
+ * as the root counts them apart.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
 #include "algorithms/shape/star.h"
 
-enum { COUNTER }; /* of the root: "ready" or "done" of the others; of a rank: block or "ready" */
+/* COUNTER of the root: "ready" or "done" of the others; of a rank: block or "ready". READY of the
+ * root: "ready" of the ranks that it serves while others read. */
+enum { COUNTER, READY };
 
-static int other(const struct pcoll_plan *plan, int i)
+/* The root serves each so many ranks; 0: none. */
+static int serves_each(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    return pcoll_absolute(i + 1, plan->signature.root, plan->signature.nranks);
+    return params->radix < signature->nranks ? params->radix : 0;
+}
+
+static int count_served(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    const int each = serves_each(signature, params);
+
+    return each > 0 ? (signature->nranks - 1) / each : 0;
 }
 
 static struct pcoll_place block(const struct pcoll_plan *plan, int rank)
@@ -40,40 +56,54 @@ static void add_own_copy(struct pcoll_plan *plan, int trigger, uint64_t threshol
                                               pcoll_at(PCOLL_RECV, 0), plan->signature.bytes));
 }
 
-static void put_root(struct pcoll_plan *plan)
+/* To `count` ranks, `each` apart, when all of them are ready. */
+static void add_puts(struct pcoll_plan *plan, int counter, int each, int count,
+                     struct pcoll_place to)
 {
-    const int others = plan->signature.nranks - 1;
+    const struct pcoll_signature *sig = &plan->signature;
 
-    for (int i = 0; i < others; i++) {
-        const int rank = other(plan, i);
+    for (int i = 1; i <= count; i++) {
+        const int rank = pcoll_absolute(i * each, sig->root, sig->nranks);
         const struct pcoll_entry put =
-            pcoll_entry_put(COUNTER, (uint64_t)others, block(plan, rank), rank,
-                            pcoll_at(PCOLL_RECV, 0), plan->signature.bytes);
+            pcoll_entry_put(counter, (uint64_t)count, block(plan, rank), rank, to, sig->bytes);
 
         pcoll_plan_add(plan, pcoll_entry_signal(put, rank, COUNTER, 1));
     }
-    add_own_copy(plan, COUNTER, (uint64_t)others);
-    plan->gain[COUNTER] = (uint64_t)others;
+    add_own_copy(plan, counter, (uint64_t)count);
+    plan->gain[counter] = (uint64_t)count;
+}
+
+static void tell(struct pcoll_plan *plan, int rank, int counter)
+{
+    pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), rank, counter, 1));
+}
+
+static void put_root(struct pcoll_plan *plan)
+{
+    add_puts(plan, COUNTER, 1, plan->signature.nranks - 1, pcoll_at(PCOLL_RECV, 0));
 }
 
 static void put_other(struct pcoll_plan *plan)
 {
-    pcoll_plan_add(
-        plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), plan->signature.root, COUNTER, 1));
+    tell(plan, plan->signature.root, COUNTER);
     pcoll_plan_add(plan, pcoll_entry_wait(COUNTER, 1));
     plan->gain[COUNTER] = 1;
 }
 
-static void get_root(struct pcoll_plan *plan)
+static void get_root(struct pcoll_plan *plan, int each, int served)
 {
-    const int others = plan->signature.nranks - 1;
+    const struct pcoll_signature *sig = &plan->signature;
+    const uint64_t readers = (uint64_t)(sig->nranks - 1 - served);
 
-    for (int i = 0; i < others; i++)
-        pcoll_plan_add(
-            plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), other(plan, i), COUNTER, 1));
-    add_own_copy(plan, PCOLL_NONE, 0);
-    pcoll_plan_add(plan, pcoll_entry_wait(COUNTER, (uint64_t)others));
-    plan->gain[COUNTER] = (uint64_t)others;
+    for (int i = 1; i < sig->nranks; i++)
+        if (each == 0 || i % each != 0)
+            tell(plan, pcoll_absolute(i, sig->root, sig->nranks), COUNTER);
+    if (served > 0)
+        add_puts(plan, READY, each, served, pcoll_at(PCOLL_TEMP, 0));
+    else
+        add_own_copy(plan, PCOLL_NONE, 0);
+    pcoll_plan_add(plan, pcoll_entry_wait(COUNTER, readers));
+    plan->gain[COUNTER] = readers;
 }
 
 static void get_other(struct pcoll_plan *plan)
@@ -86,6 +116,17 @@ static void get_other(struct pcoll_plan *plan)
     plan->gain[COUNTER] = 1;
 }
 
+static void get_served(struct pcoll_plan *plan)
+{
+    const uint64_t bytes = plan->signature.bytes;
+
+    tell(plan, plan->signature.root, READY);
+    pcoll_plan_add(plan, pcoll_entry_copy(COUNTER, 1, pcoll_at(PCOLL_TEMP, 0),
+                                          pcoll_at(PCOLL_RECV, 0), bytes));
+    plan->gain[COUNTER] = 1;
+    plan->temp_bytes = bytes;
+}
+
 static enum pcoll_result generate_put(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     (void)params;
@@ -94,8 +135,26 @@ static enum pcoll_result generate_put(struct pcoll_plan *plan, const struct pcol
 
 static enum pcoll_result generate_get(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)params;
-    return pcoll_star_generate(plan, get_root, get_other);
+    const struct pcoll_signature *sig = &plan->signature;
+    const int each = serves_each(sig, params), served = count_served(sig, params);
+    const int relative = pcoll_relative(plan->rank, sig->root, sig->nranks);
+
+    if (!pcoll_plan_begin(plan, relative == 0 && served > 0 ? 2 : 1, 1))
+        return PCOLL_ERR_NOMEM;
+    pcoll_plan_open(plan, 0);
+    if (relative == 0)
+        get_root(plan, each, served);
+    else if (each > 0 && relative % each == 0)
+        get_served(plan);
+    else
+        get_other(plan);
+    return PCOLL_OK;
+}
+
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    return count_served(signature, params) > 0 ? signature->bytes : 0;
 }
 
 /* The root's node sends to all others through one port, which serves no other node at the time. */
@@ -124,18 +183,18 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
 }
 
 /* In a node ranks that have a core read at the same time if their blocks are long enough. */
-static double cost_get(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                       const struct pcoll_machine *machine)
+static double cost_of_readers(const struct pcoll_signature *signature,
+                              const struct pcoll_machine *machine, double peers)
 {
     const struct pcoll_machine own = port_of_root(signature, machine);
-    const double peers = signature->nranks - 1, length = (double)signature->bytes * own.G;
+    const double bytes = (double)signature->bytes, length = bytes * own.G;
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double tell = pcoll_larger(own.g, own.o), one = own.rma + own.o + length;
     const bool is_wire = pcoll_is_over_wire(signature);
     const double telling = own.o + own.L + (peers - 1) * tell;
-    const double readers = pcoll_cost_accessors(machine, peers, (double)signature->bytes);
+    const double readers =
+        pcoll_lesser(pcoll_cost_accessors(machine, signature->nranks - 1, bytes), peers);
 
-    (void)params;
     if (crowd > 1 && !is_wire)
         return machine->call + 2 * crowd * machine->turn + telling + own.L +
                peers * (one + own.o) / (readers < machine->cores ? readers : machine->cores);
@@ -144,6 +203,32 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
     return machine->call + pcoll_larger(4 * own.L + 2 * own.o + one +
                                             (peers - 1) * pcoll_larger(tell, own.g + length),
                                         2 * own.L + peers * (2 * own.g + length));
+}
+
+/* `copy` may be the time of blocks that a rank keeps, which these are not. The last rank copies its
+ * block out when the root copies its own. */
+static double cost_of_served(const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine, double served)
+{
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    const double rate = pcoll_larger(node.copy, node.cached);
+    const double one = machine->o + (double)signature->bytes * rate;
+
+    return machine->call + 2 * machine->L + machine->o + (served - 1) * machine->arrival +
+           (served + 1) * one;
+}
+
+/* Nothing is gained between nodes, where both share the root's port, nor where ranks share cores.
+ */
+static double cost_get(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                       const struct pcoll_machine *machine)
+{
+    const double others = signature->nranks - 1, served = count_served(signature, params);
+    const double serving = served > 0 ? cost_of_served(signature, machine, served) : 0;
+
+    if (pcoll_is_over_wire(signature) || pcoll_cost_crowd(signature, machine) > 1)
+        return cost_of_readers(signature, machine, others) + serving;
+    return pcoll_larger(cost_of_readers(signature, machine, others - served), serving);
 }
 
 const struct pcoll_algorithm pcoll_scatter_direct_put = {
@@ -160,10 +245,13 @@ const struct pcoll_algorithm pcoll_scatter_direct_put = {
 const struct pcoll_algorithm pcoll_scatter_direct_get = {
     .name = "direct_get",
     .coll = PCOLL_SCATTER,
-    .description = "everybody reads from the root's user buffer",
+    .description =
+        "everybody reads from the root's user buffer; with a radix, the root serves each "
+        "radix-th rank meanwhile",
     .when = "long blocks in a node, as the readers' cores copy",
     .generate = generate_get,
     .cost = cost_get,
-    .temp_bytes = pcoll_no_temp,
+    .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER,
+    .uses_radix = 1,
 };

@@ -54,6 +54,29 @@ static void test_put(const struct pcoll_table *table)
     }
 }
 
+/* Readers of one process wait for each other: the root of a scatter serves some of them, unless its
+ * memory is mapped, they share cores, or their blocks are 2 MiB apart. */
+static void test_readers(const struct pcoll_table *table)
+{
+    struct question q = question_of(table, PCOLL_SCATTER, 128, 65536);
+
+    q.caps.cores = 128;
+    tap_ok(question_gets(&q, "direct_get", "model", NULL) && q.choice.params.radix < 128,
+           "the root of a scatter serves some ranks while others read");
+    q.signature.bytes = 4 << 20;
+    question_ask(&q);
+    tap_ok(q.choice.params.radix == 128, "not if readers do not wait for each other");
+    q.signature.bytes = 65536;
+    q.caps.mapped = 1;
+    question_ask(&q);
+    tap_ok(q.choice.params.radix == 128, "not if its memory is mapped");
+    q.caps.mapped = 0;
+    q.caps.cores = 2;
+    question_ask(&q);
+    tap_ok(strcmp(question_chosen(&q), "direct_get") != 0 || q.choice.params.radix == 128,
+           "not if they share cores");
+}
+
 /* Ranks that share cores and caches. */
 static void test_shared_cores(const struct pcoll_table *table)
 {
@@ -410,6 +433,7 @@ int main(void)
 
     test_paths();
     test_put(table);
+    test_readers(table);
     test_shared_cores(table);
     test_level();
     test_measured();
