@@ -34,7 +34,7 @@ const struct pcoll_signature *pcoll_signature_of_teams(const struct pcoll_signat
     const struct pcoll_topology *level = signature->levels;
 
     for (int i = 1; level != NULL && i < teams; i++)
-        level = level->below;
+        level = level->in_node ? level->below : NULL;
     *room = *signature;
     room->topology = level;
     return level != NULL ? room : NULL;

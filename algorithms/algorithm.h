@@ -22,7 +22,7 @@ enum pcoll_path {
 struct pcoll_params {
     int radix; /* fan-out of a tree, base of a dissemination or of a doubling; >= 2 */
     int teams; /* of which level (signature.levels) the teams are that take the place of nodes: 1
-                * for the first one; 0: none */
+                * for the first one; 0: none. With several nodes 1: these, with the levels below */
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
@@ -51,6 +51,13 @@ enum pcoll_slot_use {
                  * an instance is complete when all ranks have started it */
 };
 
+/* What an algorithm makes of the parameter `teams`. */
+enum pcoll_team_use {
+    PCOLL_NO_LEVELS,
+    PCOLL_ONE_LEVEL,    /* its teams take the place of nodes; what lies below has no meaning */
+    PCOLL_NESTED_LEVELS /* those below, too: a team in its parts */
+};
+
 struct pcoll_algorithm {
     const char *name;  /* as in CVARs, info keys and the tuning table */
     const char *alias; /* MPICH's name for the same algorithm; NULL: there is none */
@@ -72,8 +79,9 @@ struct pcoll_algorithm {
     uint64_t (*temp_bytes)(const struct pcoll_signature *signature,
                            const struct pcoll_params *params);
 
-    unsigned paths;                           /* PCOLL_PATH_BIT_* that generate accepts */
-    int uses_radix, uses_segment, uses_teams; /* which parameters have a meaning */
+    unsigned paths;               /* PCOLL_PATH_BIT_* that generate accepts */
+    int uses_radix, uses_segment; /* which parameters have a meaning */
+    enum pcoll_team_use uses_teams;
     unsigned whole_paths; /* those of `paths` that ignore the segment, although others use it */
     enum pcoll_slot_use uses_slots;
     bool must_commute; /* it permutes operands: without signature.commutes the call does not suit */

@@ -276,7 +276,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .cost = cost,                                                                              \
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_TEMP,                                                              \
-        .uses_teams = 1,                                                                           \
+        .uses_teams = PCOLL_ONE_LEVEL,                                                             \
     };
 
 ROW(ALLGATHER, allgather, "brucks")

@@ -32,7 +32,7 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_ONE_LEVEL,
 };
 
 const struct pcoll_algorithm pcoll_allreduce_multi_leader_halving = {
@@ -45,7 +45,7 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader_halving = {
     .temp_bytes = pcoll_leaders_halving_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_ONE_LEVEL,
 };
 
 const struct pcoll_algorithm pcoll_allreduce_multi_leader_sliced = {
@@ -58,5 +58,5 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader_sliced = {
     .temp_bytes = pcoll_leaders_sliced_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_ONE_LEVEL,
 };

@@ -314,5 +314,5 @@ const struct pcoll_algorithm pcoll_alltoall_node_aware = {
     .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_ONE_LEVEL,
 };

@@ -124,5 +124,5 @@ const struct pcoll_algorithm pcoll_barrier_butterfly = {
     .cost = cost,
     .temp_bytes = pcoll_no_temp,
     .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_NESTED_LEVELS,
 };

@@ -178,19 +178,21 @@ static double cost_of_cores(const struct pcoll_signature *signature, const struc
            followers * (pace * one + signal);
 }
 
-/* The first segment goes down all levels, and the others follow it at the pace of the first, whose
- * ranks are farthest apart. */
+/* Below the leaders of teams, in their parts, and so on. The first segment goes down all levels,
+ * and `followers` others follow it at the pace of the first level, whose ranks are farthest apart.
+ */
 static double cost_of_levels(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                             struct pcoll_tree between, const struct pcoll_machine *machine)
+                             int radix, double followers, const struct pcoll_machine *machine)
 {
     struct pcoll_machine node = *machine;
-    double cost = cost_of_cores(signature, ring, between, (double)ring->nsegments - 1, machine);
+    double cost = 0;
 
     for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
-        const struct pcoll_tree within = {pcoll_cost_mates(t), between.radix};
+        const struct pcoll_tree within = {pcoll_cost_mates(t), radix};
 
         node = pcoll_cost_node(&node);
-        cost += cost_of_cores(signature, ring, within, 0, &node);
+        cost += cost_of_cores(signature, ring, within, followers, &node);
+        followers = 0;
     }
     return cost;
 }
@@ -213,15 +215,18 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
     struct pcoll_tree tree = {teams.count, pcoll_radix(params)};
+    const double followers = (double)ring.nsegments - 1;
     double cost = machine->call;
 
     if (!pcoll_is_over_wire(signature) && teams.topology)
-        return cost + cost_of_levels(signature, &ring, tree, machine);
+        return cost + cost_of_cores(signature, &ring, tree, followers, machine) +
+               cost_of_levels(signature, &ring, tree.radix, 0, machine);
     if (!pcoll_is_over_wire(signature))
-        return cost + cost_in_node(signature, &ring, pcoll_radix(params), machine);
+        return cost + cost_in_node(signature, &ring, tree.radix, machine);
     cost += cost_between(signature, &ring, tree, machine, node.copy);
-    return teams.topology ? cost + cost_in_node(signature, &ring, pcoll_radix(params), &node)
-                          : cost;
+    if (teams.topology && teams.topology->below)
+        return cost + cost_of_levels(signature, &ring, tree.radix, followers, machine);
+    return teams.topology ? cost + cost_in_node(signature, &ring, tree.radix, &node) : cost;
 }
 
 const struct pcoll_algorithm pcoll_bcast_eager = {
@@ -235,6 +240,6 @@ const struct pcoll_algorithm pcoll_bcast_eager = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_NESTED_LEVELS,
     .uses_slots = PCOLL_RING,
 };

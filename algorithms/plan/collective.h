@@ -77,8 +77,9 @@ struct pcoll_signature {
                      * largest */
     int in_place;   /* on all ranks, or on the root if there is one: see pcoll_is_in_place */
     const struct pcoll_topology *topology; /* NULL: all ranks are on one node */
-    const struct pcoll_topology *levels;   /* of that node; NULL: none. A plan whose parameter
-                                            * `teams` is not 0 has one of them as its topology. */
+    const struct pcoll_topology *levels;   /* of that node, or `topology` with the levels below its
+                                            * nodes; NULL: none. A plan whose parameter `teams` is
+                                            * not 0 has one of them as its topology. */
 
     const uint64_t *blocks; /* [nranks + 1]: where the block of each rank begins if all lie side by
                              * side, from 0 on, and where the last one ends; NULL: each has `bytes`.

@@ -16,13 +16,19 @@ const char *const pcoll_level_names[PCOLL_NUM_LEVELS] = {
 
 /* ---- nodes and places ---- */
 
+/* Those of a formula that ranks are dealt out to. */
+static int dealt_nodes(const struct pcoll_topology *topology)
+{
+    return topology->parts > 0 ? topology->nnodes / topology->parts : topology->nnodes;
+}
+
 /* Ranks dealt out in one round. */
 static int64_t cycle_of(const struct pcoll_topology *topology)
 {
-    return (int64_t)topology->run * topology->nnodes;
+    return (int64_t)topology->run * dealt_nodes(topology);
 }
 
-/* The node that has a place: the last one that begins at it or before. */
+/* The node, or team of a level, that has a place: the last one that begins at it or before. */
 static int node_at(const struct pcoll_topology *topology, int place)
 {
     int low = 0, high = topology->nnodes;
@@ -38,26 +44,40 @@ static int node_at(const struct pcoll_topology *topology, int place)
     return low;
 }
 
+static int node_dealt(const struct pcoll_topology *topology, int rank)
+{
+    return rank / topology->run % dealt_nodes(topology);
+}
+
 int pcoll_topology_node(const struct pcoll_topology *topology, int rank)
 {
     if (topology == NULL)
         return 0;
-    if (topology->run > 0)
-        return rank / topology->run % topology->nnodes;
-    return node_at(topology, topology->places[rank]);
+    if (topology->run > 0 && topology->parts == 0)
+        return node_dealt(topology, rank);
+    return node_at(topology, pcoll_topology_place(topology, rank));
 }
 
-/* Each node before has had so many whole rounds, and its part of the last. */
+/* The place of the leader of a node of a formula: each node before has had so many whole rounds,
+ * and its part of the last. */
+static int first_dealt(const struct pcoll_topology *topology, int node)
+{
+    const int64_t whole = topology->nranks / cycle_of(topology);
+    const int64_t rest = topology->nranks % cycle_of(topology);
+    const int64_t last = (int64_t)node * topology->run;
+
+    return (int)(whole * last + (last < rest ? last : rest));
+}
+
 int pcoll_topology_first(const struct pcoll_topology *topology, int node)
 {
-    int64_t whole, rest, last;
+    const int parts = topology->parts;
 
     if (topology->run == 0)
         return topology->first[node];
-    whole = topology->nranks / cycle_of(topology);
-    rest = topology->nranks % cycle_of(topology);
-    last = (int64_t)node * topology->run;
-    return (int)(whole * last + (last < rest ? last : rest));
+    if (parts == 0)
+        return first_dealt(topology, node);
+    return first_dealt(topology, node / parts) + topology->starts[node % parts];
 }
 
 int pcoll_topology_size(const struct pcoll_topology *topology, int node)
@@ -73,7 +93,9 @@ int pcoll_topology_rank(const struct pcoll_topology *topology, int place)
     if (run == 0)
         return topology->members[place];
     node = node_at(topology, place);
-    i = place - pcoll_topology_first(topology, node);
+    if (topology->parts > 0)
+        node /= topology->parts;
+    i = place - first_dealt(topology, node);
     if (topology->order)
         i = topology->order[i];
     return (int)(i / run * cycle_of(topology)) + node * run + i % run;
@@ -89,7 +111,7 @@ int pcoll_topology_place(const struct pcoll_topology *topology, int rank)
     i = (int)(rank / cycle_of(topology)) * run + rank % run;
     if (topology->order)
         i = topology->order_of[i];
-    return pcoll_topology_first(topology, pcoll_topology_node(topology, rank)) + i;
+    return first_dealt(topology, node_dealt(topology, rank)) + i;
 }
 
 /* ---- the formula ---- */
@@ -142,7 +164,8 @@ bool pcoll_topology_is_even(const struct pcoll_topology *topology)
 
 bool pcoll_topology_is_consecutive(const struct pcoll_topology *topology)
 {
-    return topology->run > 0 ? cycle_of(topology) >= topology->nranks : topology->consecutive;
+    return topology->run > 0 && topology->parts == 0 ? cycle_of(topology) >= topology->nranks
+                                                     : topology->consecutive;
 }
 
 enum pcoll_result pcoll_topology_arrange(struct pcoll_topology *topology, const int *distance)
@@ -547,6 +570,75 @@ enum pcoll_result pcoll_topology_divide(const struct pcoll_topology *topology, i
     free(heads);
     free(d.paths);
     return result;
+}
+
+/* ---- levels that all nodes have ---- */
+
+static int count_levels(const struct pcoll_topology *level)
+{
+    int n = 0;
+
+    for (; level != NULL; level = level->below)
+        n++;
+    return n;
+}
+
+/* That level below every node of *nested; its beginnings of teams go to starts[]. */
+static struct pcoll_topology repeat_level(const struct pcoll_topology *nested,
+                                          const struct pcoll_topology *level, int *starts)
+{
+    const struct pcoll_topology node = {.nranks = level->nranks,
+                                        .nnodes = level->nnodes,
+                                        .members = nested->order,
+                                        .first = starts};
+    struct pcoll_topology repeated = *nested;
+
+    for (int team = 0; team <= level->nnodes; team++)
+        starts[team] = pcoll_topology_first(level, team);
+    repeated.nnodes = nested->nnodes * level->nnodes;
+    repeated.parts = level->nnodes;
+    repeated.starts = starts;
+    repeated.consecutive = pcoll_topology_is_consecutive(nested) && is_consecutive(&node);
+    repeated.most_parts = level->most_parts;
+    repeated.level = level->level;
+    return repeated;
+}
+
+enum pcoll_result pcoll_topology_repeat(const struct pcoll_topology *topology,
+                                        const struct pcoll_topology *levels,
+                                        struct pcoll_topology *nested_p)
+{
+    const size_t n = (size_t)levels->nranks, count = (size_t)count_levels(levels);
+    struct pcoll_topology *below;
+    struct levels *made;
+    int *numbers;
+
+    if (topology->run == 0 || !pcoll_topology_is_even(topology) ||
+        pcoll_topology_size(topology, 0) != levels->nranks)
+        return PCOLL_UNSUPPORTED;
+    made = malloc(sizeof(*made) + (2 * n + count * (n + 1)) * sizeof(made->numbers[0]));
+    if (made == NULL)
+        return PCOLL_ERR_NOMEM;
+    numbers = made->numbers;
+    for (int i = 0; i < levels->nranks; i++) {
+        numbers[i] = pcoll_topology_rank(levels, i);
+        numbers[n + (size_t)numbers[i]] = i;
+    }
+    *nested_p = (struct pcoll_topology){.nranks = topology->nranks,
+                                        .nnodes = topology->nnodes,
+                                        .run = topology->run,
+                                        .order = numbers,
+                                        .order_of = numbers + n,
+                                        .below = made->levels,
+                                        .most_parts = levels->nnodes};
+    numbers += 2 * n;
+    for (below = made->levels; levels != NULL; levels = levels->below, below++, numbers += n + 1) {
+        *below = repeat_level(nested_p, levels, numbers);
+        below->below = levels->below ? below + 1 : NULL;
+    }
+    nested_p->owned = made;
+    nested_p->disown = free;
+    return PCOLL_OK;
 }
 
 void pcoll_topology_fini(struct pcoll_topology *topology)

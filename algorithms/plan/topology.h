@@ -24,6 +24,9 @@
  * first, and the first of a part leads it.
  *
  *      caches {0 2} {1 3} {4 5}, sockets {0 1 2 3} {4 5}:   places of ranks  0 2 1 3 4 5
+ *
+ * Below several nodes that are all alike, levels have the form of a formula, too: one node's teams
+ * serve all.
  */
 #ifndef PCOLL_TOPOLOGY_H
 #define PCOLL_TOPOLOGY_H
@@ -65,6 +68,8 @@ struct pcoll_topology {
     int run;          /* formula; 0: a table */
     const int *order; /* [ranks of a node]: member i is the order[i]-th by rank; NULL: the i-th */
     const int *order_of; /* the inverse */
+    int parts;           /* of a level below: the teams of each node; 0: the nodes themselves */
+    const int *starts;   /* [parts + 1]: where these begin among the places of a node */
 
     const int *first;   /* [nnodes + 1]: places [first[i], first[i + 1]) are those of node i */
     const int *members; /* [nranks]: the rank at each place */
@@ -144,6 +149,14 @@ struct pcoll_division {
 enum pcoll_result pcoll_topology_divide(const struct pcoll_topology *topology, int nranks,
                                         const struct pcoll_division *divisions, int n,
                                         struct pcoll_topology *levels_p) PCOLL_MUST_CHECK;
+
+/* The topology with the same levels below every node. `levels` are those of one node, in which rank
+ * i stands for the i-th, by number, of each node; their row says who leads. *nested_p owns its row
+ * and levels, in memory that grows with the ranks of a node only. PCOLL_UNSUPPORTED: `topology` has
+ * no formula, or nodes of other sizes. */
+enum pcoll_result pcoll_topology_repeat(const struct pcoll_topology *topology,
+                                        const struct pcoll_topology *levels,
+                                        struct pcoll_topology *nested_p) PCOLL_MUST_CHECK;
 
 /* End what *topology owns. */
 void pcoll_topology_fini(struct pcoll_topology *topology);

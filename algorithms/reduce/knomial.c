@@ -99,14 +99,13 @@ static double cost_of_cores(int count, double more, double segments, double byte
     return cost_of_levels(levels, segments);
 }
 
-/* Between the teams of a node, and from each level to the next. */
+/* In teams, from each level to the next. */
 static double cost_in_teams(const struct pcoll_order_tree *tree, double more, double segments,
                             double bytes, const struct pcoll_machine *machine)
 {
     const struct pcoll_topology *level = tree->topology;
     struct pcoll_machine node = *machine;
-    double cost =
-        cost_of_cores(pcoll_log_ceil(level->nnodes, tree->radix), more, segments, bytes, machine);
+    double cost = 0;
 
     for (int i = 0; i < tree->nlevels; i++, level = level->below) {
         const int mates = i + 1 < tree->nlevels
@@ -138,10 +137,15 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct levels inside = {is_flat ? 0 : depth.within, more,
                                   in.L + in.o + crowd * segment * in.copy + turn, 0, crowd * work};
 
+    double cost = machine->call + in.o;
+
     if (!wire && tree.topology)
-        return machine->call + in.o + cost_in_teams(&tree, more, segments, segment, &all);
-    return machine->call + in.o + cost_of_levels(outside, segments) +
-           cost_of_levels(inside, segments);
+        return cost + cost_of_cores(depth.between, more, segments, segment, &all) +
+               cost_in_teams(&tree, more, segments, segment, &all);
+    cost += cost_of_levels(outside, segments);
+    if (tree.nlevels > 1)
+        return cost + cost_in_teams(&tree, more, segments, segment, &all);
+    return cost + cost_of_levels(inside, segments);
 }
 
 /* ---- the row ---- */
@@ -169,6 +173,6 @@ const struct pcoll_algorithm pcoll_reduce_knomial = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_NESTED_LEVELS,
     .uses_slots = PCOLL_RING,
 };

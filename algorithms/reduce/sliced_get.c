@@ -112,6 +112,6 @@ const struct pcoll_algorithm pcoll_reduce_sliced_get = {
     .temp_bytes = pcoll_sliced_get_temp_bytes,
     .paths = PCOLL_PATH_BIT_USER,
     .uses_radix = 1,
-    .uses_teams = 1,
+    .uses_teams = PCOLL_ONE_LEVEL,
     .must_map = true,
 };

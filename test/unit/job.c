@@ -102,7 +102,22 @@ static int is_dealt(enum job_map map)
 /* That have such levels. */
 static int least_ranks(enum job_map map)
 {
-    return map == JOB_LEVELS ? 4 : map == JOB_LEVELS_DEALT ? 8 : 1;
+    switch (map) {
+        case JOB_LEVELS:
+            return 4;
+        case JOB_LEVELS_DEALT:
+            return 8;
+        case JOB_LEVELS_NODES:
+            return 6;
+        default:
+            return 1;
+    }
+}
+
+/* The cache of a rank in JOB_LEVELS_NODES. */
+static int pair_of(int rank, int nranks)
+{
+    return (rank == nranks - 1 && nranks % 2 == 1 ? rank - 1 : rank) / 2;
 }
 
 static int node_of(enum job_map map, int rank, int nranks)
@@ -122,6 +137,8 @@ static int node_of(enum job_map map, int rank, int nranks)
             return rank / 7;
         case JOB_LEVELS_DEALT:
             return rank % 2;
+        case JOB_LEVELS_NODES:
+            return pair_of(rank, nranks) / 3 * 2 + pair_of(rank, nranks) % 3 / 2;
         default:
             return rank;
     }
@@ -137,8 +154,13 @@ static void add_levels(enum job_map map, int nranks, struct pcoll_topology **top
     struct pcoll_topology *levels = malloc(sizeof(*levels));
 
     for (int r = 0; r < nranks; r++) {
-        socket_of[r] = map == JOB_LEVELS ? r / 7 * 7 + sockets[r % 7] : r % 2;
-        cache_of[r] = map == JOB_LEVELS ? r / 7 * 7 + caches[r % 7] : r % 4;
+        if (map == JOB_LEVELS) {
+            socket_of[r] = r / 7 * 7 + sockets[r % 7];
+            cache_of[r] = r / 7 * 7 + caches[r % 7];
+        } else {
+            socket_of[r] = node_of(map, r, nranks);
+            cache_of[r] = map == JOB_LEVELS_DEALT ? r % 4 : pair_of(r, nranks);
+        }
     }
     if (!levels ||
         pcoll_topology_divide(*topology_p, nranks, divisions, 2, levels) == PCOLL_ERR_NOMEM)

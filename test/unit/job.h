@@ -53,6 +53,8 @@ enum job_map {
                        * and fewer the sockets, or if there is one, the caches are the teams */
     JOB_LEVELS_DEALT, /* from 8 ranks on: nodes 0 1 0 1 .., in each of them caches 0 1 0 1 ..; the
                        * highest rank leads */
+    JOB_LEVELS_NODES, /* from 6 ranks on: nodes 0 0 0 0 1 1 2 2 2 2 .., caches 0 0 1 1 2 2 ..; the
+                       * last of an odd number is where the one before is */
     JOB_NUM_MAPS
 };
 

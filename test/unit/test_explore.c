@@ -13,7 +13,7 @@ enum {
     LARGEST = 8,
     LARGE = 16,
     FEW = 4 /* with several nodes or rails */,
-    NESTED = 6 /* with levels: the fewest that have two */
+    NESTED = 6 /* with levels: the fewest that have two, or one below nodes */
 };
 enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000, BRIEF_RANKS = 2 };
 
@@ -123,7 +123,7 @@ static void explore_params(struct tally *states, struct tally *traces,
                 if ((root > 1 && (size > 0 || nranks > ALL_ORDERS)) || is_repetition(&job))
                     continue;
                 if (algorithm->uses_segment && job_is_variation(&job) && nranks > FEW &&
-                    !(map == JOB_LEVELS && nranks == NESTED))
+                    !(map >= JOB_LEVELS && nranks == NESTED))
                     continue;
                 job.params.segment = sizes[size].segment;
                 explore_job(root == 0 && size < STATES_SIZES && params.rails <= 1 ? states : NULL,

@@ -21,7 +21,7 @@
 
 enum {
     MAX_RANKS = 4,
-    NESTED = 6 /* the fewest with two levels */,
+    NESTED = 6 /* the fewest with two levels, or with nodes and a level */,
     BRIEF_RANKS = 2,
     SEEDS = 8,
     STATES_LIMIT = 30000
@@ -280,13 +280,17 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
 
 static void test_levels(const struct pcoll_algorithm *algorithm)
 {
-    struct tally t = {0};
-    double begin = cover_clock();
+    static const enum job_map maps[] = {JOB_LEVELS, JOB_LEVELS_NODES};
 
-    if (!job_map_matters(algorithm, JOB_LEVELS, NESTED))
-        return;
-    test_map(&t, algorithm, NESTED, JOB_LEVELS, 0);
-    print_tally(algorithm, NESTED, 0, &t, begin);
+    for (int i = 0; i < 2; i++) {
+        struct tally t = {0};
+        double begin = cover_clock();
+
+        if (!job_map_matters(algorithm, maps[i], NESTED))
+            continue;
+        test_map(&t, algorithm, NESTED, maps[i], 0);
+        print_tally(algorithm, NESTED, 0, &t, begin);
+    }
 }
 
 /* A ring with several turns in one instance, also if the vector takes two rings, in place, where

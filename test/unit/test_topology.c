@@ -378,6 +378,96 @@ static void check_levels(void)
     pcoll_topology_destroy(base);
 }
 
+/* ---- levels that all nodes have ---- */
+
+/* By the place in the node: two sockets with two caches and one. */
+enum { SIZE = 6 };
+static const int place_socket[SIZE] = {0, 1, 0, 1, 0, 0}, place_cache[SIZE] = {0, 1, 2, 1, 0, 2};
+
+/* Levels below `nodes` by the definition, with a table; below one node if `nodes` is NULL. */
+static struct pcoll_topology divided_alike(const struct pcoll_topology *nodes, int nranks)
+{
+    int socket[MOST], cache[MOST];
+    const struct pcoll_division divisions[] = {{socket, PCOLL_LEVEL_OTHER_CACHE},
+                                               {cache, PCOLL_LEVEL_SAME_CACHE}};
+    struct pcoll_topology levels;
+
+    for (int r = 0; r < nranks; r++) {
+        const int node = pcoll_topology_node(nodes, r);
+        const int i =
+            nodes ? pcoll_topology_place(nodes, r) - pcoll_topology_first(nodes, node) : r;
+
+        socket[r] = node * SIZE + place_socket[i];
+        cache[r] = node * SIZE + place_cache[i];
+    }
+    if (pcoll_topology_divide(nodes, nranks, divisions, 2, &levels) != PCOLL_OK)
+        abort();
+    return levels;
+}
+
+static int is_same_topology(const struct pcoll_topology *a, const struct pcoll_topology *b)
+{
+    int same = a->nnodes == b->nnodes && a->most_parts == b->most_parts && a->level == b->level &&
+               a->in_node == b->in_node &&
+               pcoll_topology_is_consecutive(a) == pcoll_topology_is_consecutive(b);
+
+    for (int r = 0; same && r < a->nranks; r++)
+        same = pcoll_topology_node(a, r) == pcoll_topology_node(b, r) &&
+               pcoll_topology_place(a, r) == pcoll_topology_place(b, r) &&
+               pcoll_topology_rank(a, r) == pcoll_topology_rank(b, r);
+    for (int i = 0; same && i <= a->nnodes; i++)
+        same = pcoll_topology_first(a, i) == pcoll_topology_first(b, i);
+    return same;
+}
+
+/* Nodes of SIZE ranks, dealt out in runs; with `far`, the higher ranks of a node come first. */
+static int repeats(int nnodes, int run, int far)
+{
+    static const int falling[SIZE] = {5, 4, 3, 2, 1, 0};
+    const int nranks = nnodes * SIZE;
+    struct pcoll_topology nodes = {.nranks = nranks, .nnodes = nnodes, .run = run}, nested;
+    struct pcoll_topology one = {.nranks = SIZE, .nnodes = 1, .run = SIZE}, levels, wanted;
+    const struct pcoll_topology *a = &nested, *b = &wanted;
+    int same = 1;
+
+    if (far && (pcoll_topology_arrange(&nodes, falling) != PCOLL_OK ||
+                pcoll_topology_arrange(&one, falling) != PCOLL_OK))
+        abort();
+    wanted = divided_alike(&nodes, nranks);
+    levels = divided_alike(&one, SIZE);
+    if (pcoll_topology_repeat(&nodes, &levels, &nested) != PCOLL_OK)
+        abort();
+    pcoll_topology_fini(&levels);
+    pcoll_topology_fini(&one);
+    pcoll_topology_fini(&nodes);
+    for (; same && a && b; a = a->below, b = b->below)
+        same = is_same_topology(a, b) && topology_check(a, nranks, stdout) == PCOLL_OK;
+    same = same && a == NULL && b == NULL;
+    pcoll_topology_fini(&nested);
+    pcoll_topology_fini(&wanted);
+    return same;
+}
+
+static void check_repeated(void)
+{
+    const struct pcoll_topology uneven = {.nranks = 2 * SIZE - 1, .nnodes = 2, .run = SIZE};
+    const struct pcoll_topology small = {.nranks = 2 * SIZE, .nnodes = 4, .run = 3};
+    struct pcoll_topology node = divided_alike(NULL, SIZE), tabled = small, nested;
+    int wrong = 0;
+
+    for (int nnodes = 2; nnodes * SIZE <= MOST; nnodes++)
+        for (int run = 1; run <= SIZE; run++)
+            for (int far = 0; SIZE % run == 0 && far < 2; far++)
+                wrong += !repeats(nnodes, run, far);
+    tap_ok(wrong == 0, "levels that all nodes have are the same by formula as by a table");
+    tabled.run = 0;
+    tap_ok(pcoll_topology_repeat(&uneven, &node, &nested) == PCOLL_UNSUPPORTED &&
+               pcoll_topology_repeat(&small, &node, &nested) == PCOLL_UNSUPPORTED &&
+               pcoll_topology_repeat(&tabled, &node, &nested) == PCOLL_UNSUPPORTED,
+           "but not below unequal nodes, nodes of other sizes, or a table");
+    pcoll_topology_fini(&node);
+}
+
 static int levels_of(const int *coarse, const int *fine, int nranks)
 {
     const struct pcoll_division divisions[] = {{coarse, PCOLL_LEVEL_ANY}, {fine, PCOLL_LEVEL_ANY}};
@@ -418,6 +508,7 @@ int main(void)
     check_refusals();
     check_teams();
     check_levels();
+    check_repeated();
     check_no_levels();
     return tap_done();
 }
