@@ -21,7 +21,6 @@
 #include "offload/agree.h"
 #include "offload/media.h"
 #include "offload/node/nodes.h"
-#include "offload/node/sharing.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -194,12 +193,10 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
     }
 }
 
-/* Media between nodes do not use levels. */
 static void see_node(struct MPIDI_PCOLL_comm *state)
 {
     state->level = state->medium->group_level(state->group);
-    if (!pcoll_is_network(state->medium))
-        state->levels = pcoll_sharing_levels(state->medium->group_sharing(state->group));
+    state->levels = state->medium->group_levels(state->group);
 }
 
 /* What the ranks of a communicator know of each other before they meet. */

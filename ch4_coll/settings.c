@@ -196,7 +196,8 @@ void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
     }
     if (state->levels) {
         pcoll_sharing_levels_text(sharing, text, sizeof(text));
-        fprintf(stderr, "[%d] pcoll: levels below the node: %s\n", MPIR_Process.rank, text);
+        fprintf(stderr, "[%d] pcoll: levels below %s: %s\n", MPIR_Process.rank,
+                state->topology ? "each node" : "the node", text);
     }
 }
 

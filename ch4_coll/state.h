@@ -27,7 +27,7 @@ struct MPIDI_PCOLL_comm {
     struct pcoll_group *group;           /* NULL: the backend cannot serve this communicator */
     struct pcoll_topology places;        /* owned; zero if all ranks are on one node */
     struct pcoll_topology *topology;     /* that; NULL: all ranks are on one node */
-    const struct pcoll_topology *levels; /* below the only node, of the group; NULL: none */
+    const struct pcoll_topology *levels; /* as a signature has them, of the group; or NULL */
     enum pcoll_level level;              /* the distance between the ranks of a node */
     bool measures;                       /* the ranks will still measure their machine */
     struct pcoll_bootstrap bootstrap;    /* for the group, and valid as long as the group */

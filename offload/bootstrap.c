@@ -195,6 +195,7 @@ struct pcoll_bootstrap pcoll_bootstrap_of_circle(struct pcoll_circle *circle)
         .rank = circle->mine,
         .nranks = circle->nranks,
         .crowded = circle->outer->crowded,
+        .locality = circle->outer->locality,
         .maps = circle->outer->maps,
         .coop_from = circle->outer->coop_from,
         .context = circle,

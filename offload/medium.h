@@ -113,6 +113,9 @@ struct pcoll_medium {
     enum pcoll_level (*group_level)(const struct pcoll_group *group);
     /* Which ranks of this rank's node share what; NULL: unknown. */
     const struct pcoll_sharing *(*group_sharing)(const struct pcoll_group *group);
+    /* The levels below the nodes, as a signature has them, if all nodes have the same; valid as
+     * long as the group, and the same on all ranks. NULL: there are none. */
+    const struct pcoll_topology *(*group_levels)(const struct pcoll_group *group);
     /* Writes into `size` bytes how ranks reach user memory of others of their node, for people. */
     void (*group_reach)(const struct pcoll_group *group, char *text, size_t size);
     /* Collective: the ranks of a node measure their machine, unless its first rank knows it
@@ -191,6 +194,12 @@ static inline enum pcoll_level pcoll_no_level(const struct pcoll_group *group)
 }
 
 static inline const struct pcoll_sharing *pcoll_no_sharing(const struct pcoll_group *group)
+{
+    (void)group;
+    return NULL;
+}
+
+static inline const struct pcoll_topology *pcoll_no_levels(const struct pcoll_group *group)
 {
     (void)group;
     return NULL;

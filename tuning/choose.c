@@ -240,30 +240,48 @@ static void take_measured(struct pcoll_machine *machine, const struct pcoll_mach
 #undef TAKE
 }
 
-/* Fills search->between, search->within and search->nlevels: ranks of a team are no farther from
- * each other than all ranks are, whatever was measured between the farthest. */
+/* The machine of ranks of one team, which are no farther from each other than those of all teams
+ * are, whatever was measured between the farthest. */
+static struct pcoll_machine machine_in_team(const struct pcoll_machine *above,
+                                            const struct pcoll_machine *near)
+{
+    struct pcoll_machine within = *above;
+
+    if (near == NULL)
+        return within;
+    within.L = pcoll_lesser(above->L, near->L);
+    within.copy = pcoll_lesser(above->copy, near->copy);
+    within.reduce = pcoll_lesser(above->reduce, near->reduce);
+    return within;
+}
+
+/* Fills search->between, search->within and search->nlevels. The teams of the first level may be
+ * nodes: then it is the only one that takes their place. */
 static void find_levels(struct pcoll_search *search)
 {
+    const struct pcoll_caps *caps = search->caps;
     const struct pcoll_topology *level = search->signature->levels;
+    const bool has_nodes = level && !level->in_node;
+    const char *medium = has_nodes ? caps->node_medium : caps->medium;
     const struct pcoll_machine *above = &search->machine;
 
-    for (int i = 0; level != NULL; level = level->below, search->nlevels = ++i) {
+    if (has_nodes && search->machine.node == NULL)
+        return;
+    for (int i = 0; level != NULL; level = level->below, i++) {
         struct pcoll_machine *between = &search->between[i], *within = &search->within[i];
-        const struct pcoll_machine *near =
-            pcoll_table_level(search->table, search->caps->medium, level->level);
 
-        *within = *above;
-        if (near != NULL) {
-            within->L = pcoll_lesser(above->L, near->L);
-            within->copy = pcoll_lesser(above->copy, near->copy);
-            within->reduce = pcoll_lesser(above->reduce, near->reduce);
-        }
+        *within =
+            has_nodes && i == 0
+                ? *search->machine.node
+                : machine_in_team(above, pcoll_table_level(search->table, medium, level->level));
         within->arrival = pcoll_cost_arrival(within, pcoll_cost_mates(level));
         within->node = level->below ? within + 1 : NULL;
         *between = search->machine;
-        between->arrival = pcoll_cost_arrival(between, level->nnodes);
+        if (!has_nodes)
+            between->arrival = pcoll_cost_arrival(between, level->nnodes);
         between->node = within;
         above = within;
+        search->nlevels = has_nodes ? 1 : i + 1;
     }
 }
 
@@ -338,6 +356,8 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
         *node = *machine;
         node->cores = caps->cores;
         take_measured(node, caps->measured);
+        if (search->signature->levels) /* the same for all candidates, with and without levels */
+            node->arrival = pcoll_cost_arrival(node, pcoll_ranks_per_node(search->signature));
         search->machine.node = node;
     }
     search->limits =
@@ -346,9 +366,9 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
     search->direct = direct(search);
-    if (search->signature->levels && search->signature->levels->in_node)
-        find_levels(search);
-    if (search->nlevels > 0 && are_consecutive(search->signature->levels))
+    find_levels(search);
+    if (search->nlevels > 0 && search->signature->levels->in_node &&
+        are_consecutive(search->signature->levels))
         come_nearer(search);
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);
     search->about.nranks = search->signature->nranks;

@@ -431,17 +431,21 @@ static void weigh_segments(struct pcoll_search *search, const struct pcoll_algor
 }
 
 /* The levels that are candidates, from *first to the one that is returned: what is fixed, or none
- * (0) and, if each rank has a core, all. */
+ * (0) and, if each rank has a core, all. Between nodes, nested ones only: they have teams anyway.
+ */
 static int find_teams(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                       int *first)
 {
     const int fixed = search->fixed.teams;
 
+    const enum pcoll_team_use least =
+        pcoll_is_over_wire(search->signature) ? PCOLL_NESTED_LEVELS : PCOLL_ONE_LEVEL;
+
     *first = 0;
-    if (!algorithm->uses_teams || pcoll_is_trivial(search->signature) || fixed == PCOLL_NONE)
+    if (algorithm->uses_teams < least || pcoll_is_trivial(search->signature) || fixed == PCOLL_NONE)
         return 0;
     if (fixed == 0)
-        return has_caches(search->signature, search->caps->cores) ? search->nlevels : 0;
+        return is_crowded(search->signature, search->caps->cores) ? 0 : search->nlevels;
     *first = fixed;
     return fixed < search->nlevels ? fixed : search->nlevels;
 }

@@ -17,6 +17,9 @@ unsigned pcoll_refusal_of(const struct pcoll_algorithm *algorithm,
                           const struct pcoll_params *params,
                           const struct pcoll_signature *signature, const struct pcoll_caps *caps);
 
+/* Levels of a signature, with that of the nodes. */
+#define PCOLL_MAX_LEVELS (PCOLL_MAX_DIVISIONS + 1)
+
 struct pcoll_search {
     /* The question. */
     const struct pcoll_signature *signature;
@@ -25,13 +28,13 @@ struct pcoll_search {
     struct pcoll_machine machine;
     struct pcoll_machine cached; /* for plans that stay in the caches */
     struct pcoll_machine direct; /* for plans between user buffers */
-    struct pcoll_machine between[PCOLL_MAX_DIVISIONS], within[PCOLL_MAX_DIVISIONS]; /* teams of each
-                                                                                     * level */
-    int nlevels;                /* of one node */
-    struct pcoll_limits limits; /* of the node */
-    struct pcoll_params fixed;  /* a nonzero parameter allows only that value; teams PCOLL_NONE:
-                                 * none */
-    bool below_threshold;       /* PCOLL_PATH_USER may be used at any size */
+    struct pcoll_machine between[PCOLL_MAX_LEVELS],
+        within[PCOLL_MAX_LEVELS]; /* teams of each level */
+    int nlevels;                  /* values of the parameter `teams`, from 1 on */
+    struct pcoll_limits limits;   /* of the node */
+    struct pcoll_params fixed;    /* a nonzero parameter allows only that value; teams PCOLL_NONE:
+                                   * none */
+    bool below_threshold;         /* PCOLL_PATH_USER may be used at any size */
 
     /* The answer so far. */
     struct pcoll_choice best; /* algorithm NULL: none yet */

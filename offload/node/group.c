@@ -388,6 +388,11 @@ const struct pcoll_sharing *pcoll_node_group_sharing(const struct pcoll_group *g
     return &pcoll_node_group_of(group)->sharing;
 }
 
+const struct pcoll_topology *pcoll_node_group_levels(const struct pcoll_group *group)
+{
+    return pcoll_sharing_levels(pcoll_node_group_sharing(group));
+}
+
 static const char *why_not_mapped(const struct pcoll_node_group *group)
 {
     if (!group->maps)

@@ -61,6 +61,7 @@ void pcoll_node_group_destroy(struct pcoll_group *base);
 unsigned pcoll_node_group_provides(const struct pcoll_group *group);
 enum pcoll_level pcoll_node_group_level(const struct pcoll_group *group);
 const struct pcoll_sharing *pcoll_node_group_sharing(const struct pcoll_group *group);
+const struct pcoll_topology *pcoll_node_group_levels(const struct pcoll_group *group);
 enum pcoll_result pcoll_node_group_measure(struct pcoll_group *base);
 const struct pcoll_machine *pcoll_node_group_machine(const struct pcoll_group *group);
 void pcoll_node_group_reach(const struct pcoll_group *group, char *text, size_t size);

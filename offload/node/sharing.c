@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/util.h"
+
 const char *const pcoll_shared_names[PCOLL_NUM_SHARED] = {"a cache", "a NUMA domain", "a socket"};
 
 static int32_t object_of(const struct pcoll_locality *locality, int what)
@@ -38,7 +40,9 @@ static void find_first(uint64_t *keys, int nranks, int *first)
     }
 }
 
-static enum pcoll_result find_levels(struct pcoll_sharing *sharing)
+/* The levels of the node, whose row is that of `node` unless it is NULL. */
+static enum pcoll_result divide(const struct pcoll_sharing *sharing,
+                                const struct pcoll_topology *node, struct pcoll_topology *levels_p)
 {
     static const struct {
         enum pcoll_shared what;
@@ -47,14 +51,11 @@ static enum pcoll_result find_levels(struct pcoll_sharing *sharing)
                   {PCOLL_SHARED_NUMA, PCOLL_LEVEL_OTHER_CACHE},
                   {PCOLL_SHARED_CACHE, PCOLL_LEVEL_SAME_CACHE}};
     struct pcoll_division divisions[PCOLL_NUM_SHARED];
-    enum pcoll_result result;
 
     for (int i = 0; i < PCOLL_NUM_SHARED; i++)
         divisions[i] = (struct pcoll_division){
             sharing->first + (size_t)wanted[i].what * (size_t)sharing->nranks, wanted[i].level};
-    result =
-        pcoll_topology_divide(NULL, sharing->nranks, divisions, PCOLL_NUM_SHARED, &sharing->levels);
-    return result == PCOLL_UNSUPPORTED ? PCOLL_OK : result;
+    return pcoll_topology_divide(node, sharing->nranks, divisions, PCOLL_NUM_SHARED, levels_p);
 }
 
 enum pcoll_result pcoll_sharing_init(struct pcoll_sharing *sharing, const void *localities,
@@ -80,10 +81,42 @@ enum pcoll_result pcoll_sharing_init(struct pcoll_sharing *sharing, const void *
     }
     free(keys);
     *sharing = (struct pcoll_sharing){.nranks = nranks, .first = first};
-    result = find_levels(sharing);
+    result = divide(sharing, NULL, &sharing->levels);
+    if (result == PCOLL_UNSUPPORTED)
+        return PCOLL_OK;
     if (result != PCOLL_OK)
         pcoll_sharing_fini(sharing);
     return result;
+}
+
+enum pcoll_result pcoll_sharing_nest(const struct pcoll_sharing *sharing,
+                                     const struct pcoll_topology *topology,
+                                     struct pcoll_topology *nested_p)
+{
+    const int n = sharing->nranks;
+    const struct pcoll_topology node = {.nranks = n,
+                                        .nnodes = 1,
+                                        .run = n,
+                                        .order = topology->order,
+                                        .order_of = topology->order_of};
+    struct pcoll_topology levels;
+    enum pcoll_result result;
+
+    if (pcoll_sharing_levels(sharing) == NULL)
+        return PCOLL_UNSUPPORTED;
+    result = divide(sharing, &node, &levels);
+    if (result != PCOLL_OK)
+        return result;
+    result = pcoll_topology_repeat(topology, &levels, nested_p);
+    pcoll_topology_fini(&levels);
+    return result;
+}
+
+uint64_t pcoll_sharing_hash(const struct pcoll_sharing *sharing)
+{
+    const size_t n = PCOLL_NUM_SHARED * (size_t)sharing->nranks;
+
+    return pcoll_hash(sharing->first, n * sizeof(sharing->first[0]));
 }
 
 void pcoll_sharing_fini(struct pcoll_sharing *sharing)

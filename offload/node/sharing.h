@@ -51,6 +51,14 @@ static inline const struct pcoll_topology *pcoll_sharing_levels(const struct pco
     return sharing->levels.nranks > 0 ? &sharing->levels : NULL;
 }
 
+/* The nodes of `topology` with such levels below them, as if all nodes were like this one, whose
+ * ranks have rising numbers (pcoll_topology_repeat). PCOLL_UNSUPPORTED also if there are none.
+ * Nodes of equal hashes are alike. */
+enum pcoll_result pcoll_sharing_nest(const struct pcoll_sharing *sharing,
+                                     const struct pcoll_topology *topology,
+                                     struct pcoll_topology *nested_p) PCOLL_MUST_CHECK;
+uint64_t pcoll_sharing_hash(const struct pcoll_sharing *sharing);
+
 /* Writes which ranks share it, as `{0-7} {8-15}`, into `size` bytes, as far as that fits. Ranks of
  * which nothing is known are left out. */
 void pcoll_sharing_text(const struct pcoll_sharing *sharing, enum pcoll_shared what, char *text,

@@ -253,6 +253,7 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .group_rails = pcoll_one_rail,
     .group_level = pcoll_no_level,
     .group_sharing = pcoll_no_sharing,
+    .group_levels = pcoll_no_levels,
     .group_reach = pcoll_no_reach,
     .group_measure = pcoll_no_measurement,
     .group_machine = pcoll_no_machine,

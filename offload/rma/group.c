@@ -29,8 +29,21 @@ static enum pcoll_result find_node(struct pcoll_rma_group *g)
 static enum pcoll_result open_node(struct pcoll_rma_group *g)
 {
     const struct pcoll_bootstrap bootstrap = pcoll_bootstrap_of_circle(&g->local);
+    const struct pcoll_topology *topology = g->bootstrap.topology;
+    enum pcoll_result result = pcoll_node_group_create(&bootstrap, &g->node);
 
-    return pcoll_node_group_create(&bootstrap, &g->node);
+    if (result == PCOLL_OK && topology != NULL && topology->nnodes > 1)
+        result = pcoll_sharing_nest(pcoll_node_group_sharing(g->node), topology, &g->levels);
+    return result == PCOLL_UNSUPPORTED ? PCOLL_OK : result;
+}
+
+/* Nodes that are not alike have no levels. */
+static void settle_levels(struct pcoll_rma_group *g, bool differ)
+{
+    if (!differ)
+        return;
+    pcoll_topology_fini(&g->levels);
+    g->levels = (struct pcoll_topology){.nranks = 0};
 }
 
 /* Open a rail for each interface. */
@@ -82,18 +95,21 @@ static void settle_rails(struct pcoll_rma_group *g, uint64_t many, uint64_t few)
  * their own. */
 static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine, bool *mixed)
 {
-    enum { CMA, ORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, LEVEL, UNKNOWN, NTERMS };
+    enum { CMA, ORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, LEVEL, UNKNOWN, SHARING, NTERMS };
     const uint32_t rank = (uint32_t)g->bootstrap.rank;
     struct pcoll_term terms[NTERMS] = {
         [CMA] = {.kind = PCOLL_TERM_MIN},
         [ORDERED] = {.kind = PCOLL_TERM_MIN, .value = 1},
         [MANY] = {.kind = PCOLL_TERM_MAX, .value = ranked(g->nrails, ~rank)},
         [FEW] = {.kind = PCOLL_TERM_MIN, .value = ranked(g->nrails, rank)},
+        [SHARING] = {.kind = PCOLL_TERM_SAME},
     };
 
     if (mine == PCOLL_OK) {
         terms[CMA].value = (pcoll_node_group_provides(g->node) & PCOLL_NEED_USER_RMA) != 0;
         terms[LEVEL].value = pcoll_node_group_level(g->node);
+        terms[SHARING].value =
+            g->levels.nranks > 0 ? pcoll_sharing_hash(pcoll_node_group_sharing(g->node)) : 0;
         terms[UNKNOWN].value = g->local.nranks > 1 && terms[LEVEL].value == PCOLL_LEVEL_ANY;
     }
     for (int i = 0; i < g->nrails; i++) {
@@ -112,6 +128,7 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
     g->key_bytes = terms[KEY].value;
     g->can_cma = terms[CMA].value != 0;
     g->level = terms[UNKNOWN].value ? PCOLL_LEVEL_ANY : (enum pcoll_level)terms[LEVEL].value;
+    settle_levels(g, terms[SHARING].differs);
     g->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA;
     if (terms[ORDERED].value)
         g->provides |= PCOLL_NEED_ORDER;
@@ -182,6 +199,13 @@ enum pcoll_level pcoll_rma_group_level(const struct pcoll_group *group)
 const struct pcoll_sharing *pcoll_rma_group_sharing(const struct pcoll_group *group)
 {
     return pcoll_node_group_sharing(pcoll_rma_group_of(group)->node);
+}
+
+const struct pcoll_topology *pcoll_rma_group_levels(const struct pcoll_group *group)
+{
+    const struct pcoll_topology *levels = &pcoll_rma_group_of(group)->levels;
+
+    return levels->nranks > 0 ? levels : NULL;
 }
 
 void pcoll_rma_group_reach(const struct pcoll_group *group, char *text, size_t size)

@@ -60,6 +60,7 @@ unsigned pcoll_rma_group_provides(const struct pcoll_group *group);
 int pcoll_rma_group_rails(const struct pcoll_group *group);
 enum pcoll_level pcoll_rma_group_level(const struct pcoll_group *group);
 const struct pcoll_sharing *pcoll_rma_group_sharing(const struct pcoll_group *group);
+const struct pcoll_topology *pcoll_rma_group_levels(const struct pcoll_group *group);
 void pcoll_rma_group_reach(const struct pcoll_group *group, char *text, size_t size);
 enum pcoll_result pcoll_rma_group_measure(struct pcoll_group *group);
 const struct pcoll_machine *pcoll_rma_group_machine(const struct pcoll_group *group);
@@ -107,11 +108,11 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire);
     .traits = PCOLL_SPANS_NODES | PCOLL_LENDS, .node_medium = "shm",                               \
     .group_destroy = pcoll_rma_group_destroy, .group_provides = pcoll_rma_group_provides,          \
     .group_rails = pcoll_rma_group_rails, .group_level = pcoll_rma_group_level,                    \
-    .group_sharing = pcoll_rma_group_sharing, .group_reach = pcoll_rma_group_reach,                \
-    .group_measure = pcoll_rma_group_measure, .group_machine = pcoll_rma_group_machine,            \
-    .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind, .start = pcoll_rma_start,                  \
-    .progress = pcoll_rma_progress, .spin = pcoll_rma_spin, .rest = pcoll_rma_rest,                \
-    .position = pcoll_rma_position, .poll = rma_poll_all, .lingering = rma_lingering,              \
-    .finalize = rma_finalize, .group_create = rma_group_create
+    .group_sharing = pcoll_rma_group_sharing, .group_levels = pcoll_rma_group_levels,              \
+    .group_reach = pcoll_rma_group_reach, .group_measure = pcoll_rma_group_measure,                \
+    .group_machine = pcoll_rma_group_machine, .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind,  \
+    .start = pcoll_rma_start, .progress = pcoll_rma_progress, .spin = pcoll_rma_spin,              \
+    .rest = pcoll_rma_rest, .position = pcoll_rma_position, .poll = rma_poll_all,                  \
+    .lingering = rma_lingering, .finalize = rma_finalize, .group_create = rma_group_create
 
 #endif /* PCOLL_RMA_H */

@@ -27,10 +27,11 @@ struct pcoll_rma_group {
     struct pcoll_wire_endpoint *endpoints[PCOLL_MAX_RAILS]; /* [nrails] */
     int nrails;                                             /* as many as every rank has */
     size_t name_bytes, key_bytes;                           /* the most of any rank's endpoint */
-    struct pcoll_group *node;  /* the shared-memory group of the ranks on this node */
-    int *node_ranks;           /* ascending */
-    struct pcoll_circle local; /* of these */
-    bool can_cma;              /* on all nodes */
+    struct pcoll_group *node;     /* the shared-memory group of the ranks on this node */
+    struct pcoll_topology levels; /* below all nodes; nranks 0: none */
+    int *node_ranks;              /* ascending */
+    struct pcoll_circle local;    /* of these */
+    bool can_cma;                 /* on all nodes */
     unsigned provides;
     enum pcoll_level level; /* of the node whose ranks are farthest apart */
     int refs;               /* the user's, and one for each bound plan */

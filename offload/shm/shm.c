@@ -186,9 +186,10 @@ static bool shm_suits(bool one_node, const char *provider)
     .group_create = shm_group_create, .group_destroy = pcoll_node_group_destroy,                   \
     .group_provides = pcoll_node_group_provides, .group_rails = pcoll_one_rail,                    \
     .group_level = pcoll_node_group_level, .group_sharing = pcoll_node_group_sharing,              \
-    .group_reach = pcoll_node_group_reach, .group_measure = pcoll_node_group_measure,              \
-    .group_machine = pcoll_node_group_machine, .bind = shm_bind, .unbind = shm_unbind,             \
-    .rest = pcoll_node_rest, .position = pcoll_node_position
+    .group_levels = pcoll_node_group_levels, .group_reach = pcoll_node_group_reach,                \
+    .group_measure = pcoll_node_group_measure, .group_machine = pcoll_node_group_machine,          \
+    .bind = shm_bind, .unbind = shm_unbind, .rest = pcoll_node_rest,                               \
+    .position = pcoll_node_position
 
 const struct pcoll_medium pcoll_medium_shm = {
     COMMON, .start = shm_start, .progress = shm_progress, .spin = shm_spin, .move = shm_move,

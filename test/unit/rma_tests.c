@@ -13,6 +13,7 @@
 #include "test/unit/trial.h"
 
 static const struct layout all_away = {"each on a node of its own", "01234567"};
+static const struct layout fours = {"nodes of four", "00001111"};
 static const struct layout mixes[] = {
     {"2 nodes of 2", "0011"},
     {"nodes of 3 and 1", "0001"},
@@ -90,6 +91,46 @@ static int exercise_interleaved(struct setup *setup, struct meeting *meeting, st
     part->medium->group_destroy(parts[1].group);
     pcoll_topology_destroy(topology);
     return wrong;
+}
+
+/* One more group of ranks in caches {0 1} {2 3} of their node, or {0} {1 2 3} on the second node:
+ * returns whether its levels are those. */
+static int has_levels(const struct setup *setup, struct meeting *meeting, const struct part *part,
+                      int are_alike)
+{
+    struct pcoll_topology *topology = setup_topology(setup->layout, setup->nranks);
+    struct attendee attendee = {.meeting = meeting, .rank = part->rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const int member = part->rank % 4, ends = part->rank < 4 || are_alike ? 2 : 1;
+    const struct pcoll_locality here = {0, member >= ends, 0};
+    const struct pcoll_topology *levels;
+    struct pcoll_group *group;
+    int good;
+
+    setup_set_network(setup, &bootstrap);
+    bootstrap.topology = topology;
+    bootstrap.locality = &here;
+    if (part->medium->group_create(&bootstrap, &group) != PCOLL_OK)
+        return 0;
+    levels = part->medium->group_levels(group);
+    good = !levels == !are_alike;
+    if (levels)
+        good = good && levels->nnodes == 2 && levels->below && !levels->below->below;
+    for (int r = 0; levels && good && r < setup->nranks; r++)
+        good = pcoll_topology_node(levels, r) == r / 4 &&
+               pcoll_topology_node(levels->below, r) == r / 2;
+    meeting_barrier(meeting);
+    part->medium->group_destroy(group);
+    pcoll_topology_destroy(topology);
+    return good;
+}
+
+static int exercise_levels(struct setup *setup, struct meeting *meeting, struct part *part)
+{
+    const int alike = has_levels(setup, meeting, part, 1);
+
+    return !has_levels(setup, meeting, part, 0) || !alike ||
+           part->medium->group_levels(part->group) != NULL;
 }
 
 /* A root that runs ahead returns its memory while credits from other ranks are still in flight; the
@@ -321,6 +362,10 @@ void rma_check(const struct subject *subject, int is_main)
                promises[i].name);
     }
     setup.promise = NULL;
+    setup.layout = &fours;
+    setup.nranks = 8;
+    setup.exercise = exercise_levels;
+    tap_ok(setup_run(setup) == 0, "%s, levels below nodes that are alike", subject->name);
     setup.layout = &all_away;
     setup.nranks = 4;
     setup.exercise = exercise_rebind;

@@ -401,21 +401,53 @@ static void test_near_ranks(const struct pcoll_table *table, const struct pcoll_
     pcoll_topology_fini(&dealt);
 }
 
+/* Four nodes with such levels. Rows that have parts of teams use them, if each rank has a core; for
+ * others there is nothing to weigh. */
+static void test_nodes(const struct pcoll_table *table, const struct pcoll_topology *levels)
+{
+    enum { NODES = 4 };
+    const struct pcoll_topology nodes = {.nranks = NODES * RANKS, .nnodes = NODES, .run = RANKS};
+    struct pcoll_topology nested;
+
+    if (pcoll_topology_repeat(&nodes, levels, &nested) != PCOLL_OK)
+        abort();
+    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++) {
+        const int gains = coll == PCOLL_BARRIER || coll == PCOLL_BCAST;
+        const int has = gains || coll == PCOLL_REDUCE;
+        struct question q = question_far(table, (enum pcoll_coll)coll, has ? 8 : 4096);
+
+        if (coll == PCOLL_BARRIER)
+            q.signature.bytes = 0;
+        q.signature.nranks = NODES * RANKS;
+        q.signature.topology = &nodes;
+        q.signature.levels = &nested;
+        q.caps.medium = "ofi_rma";
+        q.caps.node_medium = "shm";
+        question_ask(&q);
+        tap_ok(q.choice.params.teams == gains && question_plans_fit(&q), "%s%s",
+               pcoll_coll_name(q.signature.coll),
+               gains ? " goes over nodes and the levels below them" : " goes over nodes");
+        q.hint.teams = 2;
+        question_ask(&q);
+        tap_ok(q.choice.params.teams == has && question_plans_fit(&q),
+               has ? "over levels if requested, whichever" : "whatever level is requested");
+        q.caps.cores = RANKS / 2;
+        q.hint.teams = 0;
+        question_ask(&q);
+        tap_ok(q.choice.params.teams == 0, "but not if ranks share cores");
+    }
+    pcoll_topology_fini(&nested);
+}
+
 static void test_levels(struct pcoll_table *table)
 {
-    struct pcoll_topology levels = make_levels(), nodes = levels;
-    int same = 1;
+    struct pcoll_topology levels = make_levels();
 
     test_level(table, &levels, PCOLL_BCAST, 8);
     test_level(table, &levels, PCOLL_REDUCE, 8);
     test_level(table, &levels, PCOLL_ALLREDUCE, 65536);
     test_level(table, &levels, PCOLL_ALLTOALL, 64);
-    nodes.in_node = false;
-    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
-        same = same && same_choice(question_far(table, (enum pcoll_coll)coll,
-                                                coll == PCOLL_BARRIER ? 0 : 4096),
-                                   &nodes);
-    tap_ok(same, "levels below several nodes are no candidates");
+    test_nodes(table, &levels);
     test_no_teams(&levels);
     test_race(table, &levels);
     test_near_ranks(table, &levels);

@@ -8,8 +8,9 @@ static int is_filled(const struct pcoll_medium *m)
 {
     return m->name && m->suits && m->poll && m->lingering && m->finalize && m->group_create &&
            m->group_destroy && m->group_provides && m->group_rails && m->group_level &&
-           m->group_sharing && m->group_reach && m->group_measure && m->group_machine && m->bind &&
-           m->unbind && m->start && m->progress && m->spin && m->rest && m->position;
+           m->group_sharing && m->group_levels && m->group_reach && m->group_measure &&
+           m->group_machine && m->bind && m->unbind && m->start && m->progress && m->spin &&
+           m->rest && m->position;
 }
 
 static void test_row(int i)

@@ -109,6 +109,33 @@ static void test_topology(void)
     pcoll_sharing_fini(&one);
 }
 
+/* Below two nodes like this one, on each of which the last rank is the nearest to the network. */
+static void test_nest(void)
+{
+    static const struct pcoll_locality ranks[4] = {{0, 1, 0}, {0, 2, 0}, {0, 1, 0}, {0, 2, 0}};
+    static const int distances[4] = {3, 3, 3, 1}, row[8] = {3, 1, 0, 2, 7, 5, 4, 6};
+    struct pcoll_topology nodes = {.nranks = 8, .nnodes = 2, .run = 4}, nested;
+    struct pcoll_sharing sharing = sharing_of(ranks, 4), one = sharing_of(ranks, 1);
+    struct pcoll_sharing other = sharing_of(ranks + 1, 3);
+    int good = pcoll_topology_arrange(&nodes, distances) == PCOLL_OK &&
+               pcoll_sharing_nest(&sharing, &nodes, &nested) == PCOLL_OK;
+
+    for (int i = 0; good && i < 8; i++)
+        good = pcoll_topology_rank(&nested, i) == row[i] &&
+               pcoll_topology_node(nested.below, row[i]) == i / 2;
+    tap_ok(good, "caches below two nodes: the nearest to the network leads");
+    if (good)
+        pcoll_topology_fini(&nested);
+    nodes.nranks = 2;
+    tap_ok(pcoll_sharing_nest(&one, &nodes, &nested) == PCOLL_UNSUPPORTED,
+           "nothing is below nodes without levels");
+    tap_ok(pcoll_sharing_hash(&sharing) != pcoll_sharing_hash(&other), "nodes that differ");
+    pcoll_topology_fini(&nodes);
+    pcoll_sharing_fini(&sharing);
+    pcoll_sharing_fini(&one);
+    pcoll_sharing_fini(&other);
+}
+
 /* The ranks of a group know of each other what the kernel tells them of themselves: here the same,
  * as none of them is bound. */
 static int see(struct meeting *meeting, int rank, void *argument)
@@ -168,6 +195,7 @@ int main(void)
     test_one();
     test_first();
     test_topology();
+    test_nest();
     tap_ok(meeting_run_processes(3, see, NULL) == 0, "3 ranks of a group see what they share");
     tap_ok(meeting_run_processes(5, see_levels, &all_know) == 0, "5 ranks find the same level");
     tap_ok(meeting_run_processes(5, see_levels, &one_does_not) == 0,
