@@ -278,11 +278,26 @@ int pcoll_teams_place(const struct pcoll_teams *teams, int rank)
     return pcoll_team_place(teams, pcoll_team_of(teams, rank)) + pcoll_team_member(teams, rank);
 }
 
+/* Returns whether all ranks from that place on follow each other, up to the highest: only the root
+ * stands out of the order of its team, which is the first. */
+static bool is_in_order(const struct pcoll_teams *teams, int place)
+{
+    const struct pcoll_topology *topology = teams->topology;
+
+    if (topology == NULL)
+        return true;
+    return topology->run > 0 && topology->order == NULL && topology->below == NULL &&
+           pcoll_topology_is_consecutive(topology) &&
+           (teams->root == PCOLL_NONE || place >= pcoll_team_place(teams, 1));
+}
+
 struct pcoll_sequence pcoll_teams_sequence(const struct pcoll_teams *teams, int place, int end)
 {
-    const int rank = pcoll_teams_rank(teams, place);
+    const int rank = pcoll_teams_rank(teams, place), left = teams->nranks - rank;
     int count = 1;
 
+    if (is_in_order(teams, place))
+        return (struct pcoll_sequence){place, rank, end - place < left ? end - place : left};
     while (place + count < end && pcoll_teams_rank(teams, place + count) == rank + count)
         count++;
     return (struct pcoll_sequence){place, rank, count};

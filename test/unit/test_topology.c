@@ -225,6 +225,17 @@ static void check_refusals(void)
 
 /* --- teams --- */
 
+/* The longest sequence, also where no walk finds it. */
+static bool is_longest(const struct pcoll_teams *teams, int place, int end)
+{
+    const struct pcoll_sequence run = pcoll_teams_sequence(teams, place, end);
+    int count = 1;
+
+    while (place + count < end && pcoll_teams_rank(teams, place + count) == run.rank + count)
+        count++;
+    return run.place == place && run.rank == pcoll_teams_rank(teams, place) && run.count == count;
+}
+
 /* Each rank has one position; team, member and rank agree; the root is at position 0. */
 static int teams_agree(const struct pcoll_signature *signature)
 {
@@ -243,7 +254,12 @@ static int teams_agree(const struct pcoll_signature *signature)
                 return 0;
         }
     }
-    return place == signature->nranks && pcoll_team_place(&teams, teams.count) == place &&
+    for (place = signature->nranks; place-- > 0;)
+        for (int end = place + 1; end <= signature->nranks; end++)
+            if (!is_longest(&teams, place, end))
+                return 0;
+    place = signature->nranks;
+    return pcoll_team_place(&teams, teams.count) == place &&
            (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) ||
             pcoll_teams_rank(&teams, 0) == signature->root);
 }
@@ -252,15 +268,17 @@ static void check_teams(void)
 {
     struct pcoll_topology *t = make(ids, distance, N);
     const int apart[N] = {6, 5, 4, 3, 2, 1, 0}, together[N] = {0};
+    const int blocks[N] = {4, 4, 4, 5, 5, 5, 6}, round_robin[N] = {1, 2, 3, 1, 2, 3, 1};
     struct pcoll_topology *flat = make(apart, NULL, N), *one = make(together, NULL, N);
-    const struct pcoll_topology *topologies[] = {NULL, flat, one, t};
+    struct pcoll_topology *runs = make(blocks, NULL, N), *dealt = make(round_robin, NULL, N);
+    const struct pcoll_topology *topologies[] = {NULL, flat, one, t, runs, dealt};
     struct pcoll_signature signature = {PCOLL_BCAST, N, 3, 1, 0, t};
     struct pcoll_teams teams = pcoll_teams_of(&signature);
 
     tap_ok(teams.count == 3 && pcoll_team_rank(&teams, 0, 0) == 3 &&
                pcoll_team_rank(&teams, 0, 1) == 0 && pcoll_team_rank(&teams, 0, 2) == 5,
            "the root takes the place of its node's leader");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         int agree = 1;
 
         for (signature.root = 0; signature.root < N; signature.root++) {
@@ -275,11 +293,14 @@ static void check_teams(void)
         signature.coll = PCOLL_BCAST;
     }
     signature.coll = PCOLL_BARRIER;
+    signature.topology = t;
     teams = pcoll_teams_of(&signature);
     tap_ok(pcoll_team_rank(&teams, 0, 0) == 5, "without a root the nearest rank leads");
     pcoll_topology_destroy(t);
     pcoll_topology_destroy(flat);
     pcoll_topology_destroy(one);
+    pcoll_topology_destroy(runs);
+    pcoll_topology_destroy(dealt);
 }
 
 /* --- levels --- */
