@@ -169,6 +169,22 @@ static void clear_extent(const void *context, char *payload)
     memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0, b->board_bytes);
 }
 
+/* A page lies in the NUMA domain of the rank that writes to it first. Between domains each rank
+ * does so with its own TEMP, which its peers would otherwise fill first. Counters share the first
+ * page of an area, which rank 0 has cleared. */
+static void touch_own_temp(const struct pcoll_node_binding *b, const struct pcoll_node_group *group)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    size_t bytes;
+    char *own = pcoll_node_own_area(b, &bytes);
+    uintptr_t at = ((uintptr_t)own + bytes - b->plan->temp_bytes + page - 1) / page * page;
+
+    if (!pcoll_sharing_is_divided(&group->sharing, PCOLL_SHARED_NUMA))
+        return;
+    for (; at < (uintptr_t)own + bytes; at += page)
+        *(volatile char *)at = 0;
+}
+
 enum pcoll_result pcoll_node_carve_extent(struct pcoll_node_binding *b,
                                           struct pcoll_node_group *group, enum pcoll_result mine)
 {
@@ -192,5 +208,6 @@ enum pcoll_result pcoll_node_carve_extent(struct pcoll_node_binding *b,
     bound->number = pcoll_node_number(b, b->plan->rank);
     pcoll_node_board_place(b, bound->relays + relays, PCOLL_LINE_BYTES + wish.bytes);
     pcoll_node_open_views(b);
+    touch_own_temp(b, group);
     return PCOLL_OK;
 }

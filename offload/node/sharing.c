@@ -144,6 +144,11 @@ static bool is_shared_by_all(const struct pcoll_sharing *sharing, enum pcoll_sha
     return true;
 }
 
+bool pcoll_sharing_is_divided(const struct pcoll_sharing *sharing, enum pcoll_shared what)
+{
+    return is_known_of_all(sharing, what) && !is_shared_by_all(sharing, what);
+}
+
 enum pcoll_level pcoll_sharing_distance(const struct pcoll_sharing *sharing, uint64_t nanoseconds)
 {
     if (sharing->nranks == 1 || !is_known_of_all(sharing, PCOLL_SHARED_SOCKET))

@@ -13,6 +13,7 @@
 #ifndef PCOLL_NODE_SHARING_H
 #define PCOLL_NODE_SHARING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,9 @@ static inline int pcoll_sharing_first(const struct pcoll_sharing *sharing, enum 
 {
     return sharing->first[(int)what * sharing->nranks + rank];
 }
+
+/* Do not all ranks share one?  False if one of them does not know. */
+bool pcoll_sharing_is_divided(const struct pcoll_sharing *sharing, enum pcoll_shared what);
 
 /* The distance, if the neighbors that are farthest apart exchange flags in so many nanoseconds; 0:
  * not measured. PCOLL_LEVEL_ANY: unknown, or there is one rank. */

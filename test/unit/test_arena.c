@@ -319,6 +319,75 @@ static void check_namespaces(void)
     }
 }
 
+/* ---- who writes to a page first ---- */
+
+/* The pages of [from, to) that are in this process's page table. */
+static int count_present(const char *from, const char *to)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    FILE *map = fopen("/proc/self/pagemap", "r");
+    int present = 0;
+
+    for (uintptr_t at = (uintptr_t)from / page; map && at < (uintptr_t)to / page; at++) {
+        uint64_t entry = 0;
+
+        if (fseek(map, (long)(at * sizeof(entry)), SEEK_SET) != 0 ||
+            fread(&entry, sizeof(entry), 1, map) != 1)
+            break;
+        present += (int)(entry >> 63);
+    }
+    if (map)
+        fclose(map);
+    return present;
+}
+
+/* Before the first start, each of two ranks in domains of their own has written to all pages of its
+ * TEMP, and to none but the first and the last of the other's. In one domain, neither has. */
+static int touch(struct meeting *meeting, int rank, void *argument)
+{
+    enum { BYTES = 64 * 1024, EDGES = 3 };
+    const bool *divided = argument;
+    const struct pcoll_locality here = {0, 0, *divided ? rank : 0};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct part part = {.medium = shm,
+                        .signature = {.coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = BYTES},
+                        .rank = rank,
+                        .starts = starts};
+    const struct pcoll_params params = {.path = PCOLL_PATH_TEMP};
+    const int npages = 2 * BYTES / (int)sysconf(_SC_PAGESIZE);
+    const char *areas;
+    size_t area;
+    int own, other;
+
+    bootstrap.locality = &here;
+    if (shm->group_create(&bootstrap, &part.group) != PCOLL_OK ||
+        part_init(&part, pcoll_algorithm_find(PCOLL_ALLGATHER, "direct"), &params) != PCOLL_OK ||
+        part.plan->temp_bytes < 2 * BYTES || part_bind(&part) != PCOLL_OK)
+        return 1;
+    area = (size_t)part.plan->temp_bytes + KIB;
+    areas = (const char *)pcoll_node_bound_of(part.bound)->extent + PCOLL_LINE_BYTES;
+    own = count_present(areas + (size_t)rank * area, areas + (size_t)(rank + 1) * area);
+    other = count_present(areas + (size_t)(1 - rank) * area, areas + (size_t)(2 - rank) * area);
+    meeting_barrier(meeting);
+    part_unbind(&part);
+    part_fini(&part);
+    shm->group_destroy(part.group);
+    if (other <= EDGES && (*divided ? own >= npages - 1 : own <= EDGES))
+        return 0;
+    printf("# rank %d: %d pages of its own, %d of the other's\n", rank, own, other);
+    return 1;
+}
+
+static void check_touch(void)
+{
+    bool divided = true, one = false;
+
+    tap_ok(meeting_run_processes(2, touch, &divided) == 0,
+           "each rank of several domains writes to its buffers first");
+    tap_ok(meeting_run_processes(2, touch, &one) == 0, "in one domain nobody needs to");
+}
+
 int main(void)
 {
     struct meeting *page = meeting_create(0); /* any shared page will do */
@@ -334,6 +403,7 @@ int main(void)
     tap_ok(run(be_interrupted, 1) == 0, "the same in /dev/shm");
     tap_ok(meeting_run_processes(2, make_many, NULL) == 0, "300 groups take 16 KiB each at most");
     check_namespaces();
+    check_touch();
     meeting_destroy(page);
     return tap_done();
 }
