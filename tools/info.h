@@ -15,6 +15,7 @@ struct info {
     int nranks, nnodes;
     uint64_t max_bytes;
     int64_t candidates; /* list the candidates for this size; -1: print the map */
+    int lines;          /* show what ranks share of counters (lines.h) */
     int only_check, only_names, only_parameters, no_cma, mapped;
     int measures; /* this machine, as the ranks of a job do */
     struct pcoll_machine measured;
@@ -45,6 +46,9 @@ struct info_point info_choose(const struct info *info, enum pcoll_coll coll, uin
 /* Prints, for the collectives that are asked for, the map or the candidates; returns the exit
  * status. */
 int info_print_choices(const struct info *info);
+
+/* Prints what ranks share of counters, in each algorithm with the given parameters. */
+void info_print_lines(const struct info *info);
 
 /* Two processes measure the machine and print the result, by which *machine is set. Returns false
  * if they could not. */

@@ -3,9 +3,11 @@
  * are found by bisection between powers of two.
  */
 #include "tools/info.h"
+#include "tools/lines.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Most operators commute. */
@@ -92,6 +94,45 @@ static void print_map(const struct info *info, enum pcoll_coll coll)
     print_range(&first, &last);
 }
 
+static const char lines_title[] = "  writers  written  polled";
+
+/* What ranks share of the lines of counters, in the plans of all of them. */
+static void print_lines(const struct pcoll_algorithm *algorithm,
+                        const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    const int n = signature->nranks;
+    struct pcoll_plan **plans = calloc((size_t)n, sizeof(struct pcoll_plan *));
+    enum pcoll_result result = plans ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    struct lines lines;
+
+    for (int r = 0; result == PCOLL_OK && r < n; r++)
+        result = pcoll_generate(algorithm, signature, NULL, r, params, &plans[r]);
+    if (result == PCOLL_OK)
+        result = lines_count(plans, n, &lines);
+    if (result == PCOLL_OK)
+        printf("  %7d  %7d  %6d", lines.writers, lines.written, lines.polled);
+    else
+        printf("  %24s", pcoll_result_text(result));
+    for (int r = 0; plans && r < n; r++)
+        pcoll_plan_destroy(plans[r]);
+    free(plans);
+}
+
+void info_print_lines(const struct info *info)
+{
+    printf("%s  algorithm\n", lines_title);
+    PCOLL_EACH_ALGORITHM (row) {
+        const uint64_t bytes =
+            pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : info->signature.bytes;
+        const struct pcoll_signature signature = signature_of(info, row->coll, bytes);
+
+        if (info->coll >= 0 && info->coll != (int)row->coll)
+            continue;
+        print_lines(row, &signature, &info->params);
+        printf("  %s/%s\n", pcoll_coll_name(row->coll), row->name);
+    }
+}
+
 static void print_candidates(const struct info *info, enum pcoll_coll coll)
 {
     const uint64_t bytes =
@@ -102,9 +143,11 @@ static void print_candidates(const struct info *info, enum pcoll_coll coll)
         pcoll_candidates(info->table, &signature, &info->caps, list, PCOLL_MAX_CANDIDATES);
     char text[PCOLL_CHOICE_BYTES];
 
-    printf("  %12s  %s\n", "predicted us", "candidate");
+    printf("%s  %12s  %s\n", info->lines ? lines_title : "", "predicted us", "candidate");
     for (int i = 0; i < count; i++) {
         pcoll_choice_text(&list[i], text);
+        if (info->lines)
+            print_lines(list[i].algorithm, &signature, &list[i].params);
         printf("  %12.2f  %s\n", list[i].predicted_us, text);
     }
 }

@@ -34,6 +34,7 @@ static const struct cli_option options[] = {
     {OPTION("coll", CLI_NAME, coll), .name_of = cli_coll},
     {OPTION("max-bytes", CLI_NUMBER, max_bytes), .min = 1, .max = INT64_MAX / 4},
     {OPTION("candidates", CLI_NUMBER, candidates), .min = 0, .max = INT64_MAX / 4},
+    {OPTION("lines", CLI_FLAG, lines)},
     {OPTION("algorithms", CLI_FLAG, only_names)},
     {OPTION("parameters", CLI_FLAG, only_parameters)},
     {OPTION("check", CLI_FLAG, only_check)},
@@ -296,7 +297,12 @@ static int print_what_is_asked(const struct info *info)
 {
     if (!pcoll_table_machine(info->table, info->caps.medium))
         return cli_complain(&cli, "the tuning table lacks medium '%s'", info->caps.medium);
-    return info->plan || info->prove ? print_plan(info) : info_print_choices(info);
+    if (info->plan || info->prove)
+        return print_plan(info);
+    if (!info->lines || info->candidates >= 0)
+        return info_print_choices(info);
+    info_print_lines(info);
+    return 0;
 }
 
 int main(int argc, char **argv)

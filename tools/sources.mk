@@ -26,6 +26,7 @@ noinst_LIBRARIES += %D%/libtools.a
     %D%/cli.h %D%/cli.c \
     %D%/draw.h %D%/draw.c \
     %D%/gnuplot.h %D%/gnuplot.c \
+    %D%/lines.h %D%/lines.c \
     %D%/probes.h %D%/probes.c \
     %D%/robust.h %D%/robust.c \
     %D%/sim/goal.h %D%/sim/goal.c \

@@ -220,7 +220,8 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
                                             tree.nranks - 1, node);
     own.L += own.o + segment * own.copy; /* all children put at the same time */
-    own.g = own.G = own.rma = own.o = 0;
+    own.g = node->arrival / ring->slots; /* but signal one counter, in other calls another */
+    own.G = own.rma = own.o = 0;
     return cost_at_root(
         signature, ring, node,
         pcoll_cost_spans(tree, 0, signature, &own) + forwarded * segment * node->copy, 0);

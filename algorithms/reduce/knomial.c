@@ -89,11 +89,18 @@ static double cost_of_levels(struct levels l, double segments)
     return first + (segments - 1) * next;
 }
 
+/* The children of a rank signal one counter, in the calls before and after it another: with `slots`
+ * of these, as many calls overlap. */
+static double arrival_of(const struct pcoll_machine *machine, int slots)
+{
+    return machine->arrival / slots;
+}
+
 /* The same where processors move segments of `bytes` bytes. */
-static double cost_of_cores(int count, double more, double segments, double bytes,
+static double cost_of_cores(int count, double more, double segments, double bytes, int slots,
                             const struct pcoll_machine *m)
 {
-    const struct levels levels = {count, more, m->L + m->o + bytes * m->copy, 0,
+    const struct levels levels = {count, more, m->L + m->o + bytes * m->copy, arrival_of(m, slots),
                                   m->o + bytes * m->reduce};
 
     return cost_of_levels(levels, segments);
@@ -101,7 +108,7 @@ static double cost_of_cores(int count, double more, double segments, double byte
 
 /* In teams, from each level to the next. */
 static double cost_in_teams(const struct pcoll_order_tree *tree, double more, double segments,
-                            double bytes, const struct pcoll_machine *machine)
+                            double bytes, int slots, const struct pcoll_machine *machine)
 {
     const struct pcoll_topology *level = tree->topology;
     struct pcoll_machine node = *machine;
@@ -113,7 +120,8 @@ static double cost_in_teams(const struct pcoll_order_tree *tree, double more, do
                               : (level->nranks + level->nnodes - 1) / level->nnodes;
 
         node = pcoll_cost_node(&node);
-        cost += cost_of_cores(pcoll_log_ceil(mates, tree->radix), more, segments, bytes, &node);
+        cost +=
+            cost_of_cores(pcoll_log_ceil(mates, tree->radix), more, segments, bytes, slots, &node);
     }
     return cost;
 }
@@ -135,16 +143,17 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
                                    all.L + all.o + segment * all.G + turn, all.g + segment * all.G,
                                    work};
     const struct levels inside = {is_flat ? 0 : depth.within, more,
-                                  in.L + in.o + crowd * segment * in.copy + turn, 0, crowd * work};
+                                  in.L + in.o + crowd * segment * in.copy + turn,
+                                  crowd > 1 ? 0 : arrival_of(&in, ring.slots), crowd * work};
 
     double cost = machine->call + in.o;
 
     if (!wire && tree.topology)
-        return cost + cost_of_cores(depth.between, more, segments, segment, &all) +
-               cost_in_teams(&tree, more, segments, segment, &all);
+        return cost + cost_of_cores(depth.between, more, segments, segment, ring.slots, &all) +
+               cost_in_teams(&tree, more, segments, segment, ring.slots, &all);
     cost += cost_of_levels(outside, segments);
     if (tree.nlevels > 1)
-        return cost + cost_in_teams(&tree, more, segments, segment, &all);
+        return cost + cost_in_teams(&tree, more, segments, segment, ring.slots, &all);
     return cost + cost_of_levels(inside, segments);
 }
 

@@ -24,6 +24,7 @@ check_PROGRAMS += \
     %D%/test_hints \
     %D%/test_kept \
     %D%/test_levels \
+    %D%/test_lines \
     %D%/test_loads \
     %D%/test_mapped \
     %D%/test_measure \
