@@ -193,9 +193,11 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(reduce_scatter_direct)                                                               \
     ALGORITHM(reduce_scatter_direct_get)                                                           \
     ALGORITHM(scan_direct)                                                                         \
+    ALGORITHM(scan_chain)                                                                          \
     ALGORITHM(scan_doubling)                                                                       \
     ALGORITHM(scan_columns)                                                                        \
     ALGORITHM(exscan_direct)                                                                       \
+    ALGORITHM(exscan_chain)                                                                        \
     ALGORITHM(exscan_doubling)                                                                     \
     ALGORITHM(exscan_columns)
 #define PCOLL_DECLARE(name) extern const struct pcoll_algorithm pcoll_##name;

@@ -74,6 +74,7 @@ pcoll_sources += \
     %D%/reduce/sliced.c \
     %D%/reduce/multi_leader.c \
     %D%/reduce_scatter/direct.c \
+    %D%/scan/chain.c \
     %D%/scan/direct.c \
     %D%/scan/doubling.c \
     %D%/scan/columns.c

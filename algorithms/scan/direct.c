@@ -283,7 +283,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double segment = (double)signature->bytes / segments;
     const double put =
         peers * segment * crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double reduce = crowd * (pcoll_cost_node(machine).o + peers * segment * machine->reduce);
+    const double reduce = crowd * peers * (pcoll_cost_node(machine).o + segment * machine->reduce);
     const double both = put + reduce;
 
     return pcoll_cost_waves(signature, &own, 1, peers) + both +

@@ -227,6 +227,7 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
     return PCOLL_OK;
 }
 
+/* There is nobody for N - 1 of all messages, which counts where ranks share cores. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -235,9 +236,11 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const int rounds = rounds_of(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), bytes = (double)signature->bytes;
     const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    const double none = crowd > 1 ? (signature->nranks - 1.0) / signature->nranks : 0;
 
     return pcoll_cost_waves(signature, &own, rounds, 1) +
-           rounds * crowd * (pcoll_cost_node(machine).o + bytes * (rate + machine->reduce));
+           (rounds - none) * crowd *
+               (pcoll_cost_node(machine).o + bytes * (rate + machine->reduce));
 }
 
 #define ROW(NAME, name_of_collective)                                                              \
