@@ -163,9 +163,9 @@ static void add_put(const struct state *s, struct use *use)
 /* An exscan's result is what has arrived when the slot's counter has reached `level`. */
 static void add_arrived(const struct state *s, const struct use *use, uint64_t level)
 {
-    add_counted(s, use, pcoll_entry_copy(use->at.slot, level, arrived_at(s, use),
-                                         pcoll_at(PCOLL_RECV, use->segment.first),
-                                         use->segment.count));
+    add_counted(s, use,
+                pcoll_entry_copy(use->at.slot, level, arrived_at(s, use),
+                                 pcoll_at(PCOLL_RECV, use->segment.first), use->segment.count));
 }
 
 static void add_use(const struct state *s, uint64_t i)
@@ -203,10 +203,9 @@ static void add_credit(const struct state *s, uint64_t i)
     pcoll_ring_use(&s->ring, 0, s->phase, i, &at);
     emptied = pcoll_ring_emptied(&s->ring, &at);
     if (at.closes)
-        pcoll_plan_add(s->plan,
-                       pcoll_entry_signal(pcoll_entry_add(emptied, s->plan->gain[emptied]),
-                                          s->plan->rank - 1, pcoll_ring_credit(&s->ring, at.half),
-                                          1));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(emptied, s->plan->gain[emptied]),
+                                                   s->plan->rank - 1,
+                                                   pcoll_ring_credit(&s->ring, at.half), 1));
 }
 
 static void build(struct state *s)
@@ -258,18 +257,20 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
     return PCOLL_OK;
 }
 
-/* What the copies of an exscan take longer than the REDUCE that the last rank does without: all but
- * rank 0 copy, and where ranks share cores, the mean of all ranks counts. */
+/* What the copies of an exscan add. While a network moves a segment, processors copy the one
+ * before; otherwise all but rank 0 copy, while the last rank reduces nothing, and where ranks share
+ * cores, the mean of all ranks counts. */
 static double cost_of_copies(const struct pcoll_signature *signature,
-                             const struct pcoll_machine *machine)
+                             const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
     const double crowd = pcoll_cost_crowd(signature, machine), nranks = signature->nranks;
-    const double copies = (double)signature->bytes * machine->copy;
+    const double bytes = (double)signature->bytes;
 
+    if (pcoll_is_over_wire(signature))
+        return bytes / (double)ring_of(signature, params).nsegments * machine->copy;
     if (crowd <= 1)
-        return copies;
-    return crowd / nranks *
-           ((nranks - 1) * copies - (double)signature->bytes * machine->reduce);
+        return bytes * machine->copy;
+    return crowd * bytes / nranks * ((nranks - 1) * machine->copy - machine->reduce);
 }
 
 /* That of the reduction along the same chain, to the last rank. */
@@ -281,7 +282,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     reduction.coll = PCOLL_REDUCE;
     reduction.root = signature->nranks - 1;
     return pcoll_reduce_chain.cost(&reduction, params, machine) +
-           (signature->coll == PCOLL_SCAN ? 0 : cost_of_copies(signature, machine));
+           (signature->coll == PCOLL_SCAN ? 0 : cost_of_copies(signature, params, machine));
 }
 
 #define ROW(NAME, name_of_collective)                                                              \
