@@ -9,11 +9,16 @@
 #include <stdlib.h>
 
 /* The longest ring of the backend has 64 slots; MPICH's messages go through as many cells. */
-enum { FEWEST_BATCHES = 5, SLOTS = 64 };
+enum { FEWEST_BATCHES = 5, FEWEST_OPERATIONS = 8, SLOTS = 64 };
 
 /* A ring has at most 2 MiB; to touch them takes less even if each page takes 20 us on both sides.
  */
 static const double longest_warm_up = 0.03;
+
+/* After a pause, as while others have their batches, memory can be slower for milliseconds, so that
+ * an alltoallv of 1 MiB takes twice as long. A batch therefore has FEWEST_OPERATIONS operations if
+ * they do not take more seconds than this. */
+static const double long_batch = 0.05;
 
 static double one_batch(struct job *job, struct subject *subject, int count)
 {
@@ -77,7 +82,9 @@ static int calibrate(struct job *job, struct subject *subject, const struct opti
         count = limited(subject, count * 4.0);
         seconds = shortest_of_three(job, subject, count);
     }
-    return limited(subject, count * opts->batch_seconds / fmax(seconds, 1e-9));
+    each = fmax(seconds / count, 1e-9);
+    return limited(subject, fmax(opts->batch_seconds / each,
+                                 fmin(FEWEST_OPERATIONS, long_batch / each)));
 }
 
 static int by_value(const void *a, const void *b)
