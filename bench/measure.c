@@ -83,8 +83,8 @@ static int calibrate(struct job *job, struct subject *subject, const struct opti
         seconds = shortest_of_three(job, subject, count);
     }
     each = fmax(seconds / count, 1e-9);
-    return limited(subject, fmax(opts->batch_seconds / each,
-                                 fmin(FEWEST_OPERATIONS, long_batch / each)));
+    return limited(subject,
+                   fmax(opts->batch_seconds / each, fmin(FEWEST_OPERATIONS, long_batch / each)));
 }
 
 static int by_value(const void *a, const void *b)
