@@ -181,6 +181,18 @@ static void hear_reused(struct MPIDI_PCOLL_call *call, int mpi_errno, bool is_wa
                            mpi_errno == MPI_SUCCESS && !term->differs && (is_wanted || !is_rooted));
 }
 
+/* Rank 0's proposal. */
+static void propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                    struct MPIDI_PCOLL_proposal *proposal)
+{
+    const struct pcoll_choice *known = MPIDI_PCOLL_reuse_choice(call);
+
+    if (known)
+        *proposal = (struct MPIDI_PCOLL_proposal){.choice = *known};
+    else
+        MPIDI_PCOLL_propose(call, MPIDI_PCOLL_is_mapped(call), may_race(call), state, proposal);
+}
+
 /* *proposal becomes rank 0's, of which other ranks get the number of rivals, and the choice's
  * algorithm and parameters; it has no algorithm if the call is declined. */
 static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
@@ -194,7 +206,7 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
         is_first ? say_reused(call, state) : (struct pcoll_term){.kind = PCOLL_TERM_SAME};
     say_call(call, state, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
-        MPIDI_PCOLL_propose(call, MPIDI_PCOLL_is_mapped(call), may_race(call), state, proposal);
+        propose(call, state, proposal);
     say_choice(proposal, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
     hear_reused(call, mpi_errno, terms[WANTED].value != 0, &terms[REUSED]);

@@ -153,6 +153,7 @@ static bool make_plan(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
     plan->state = state;
     plan->number = ++state->nplans;
     plan->shape = call->shape;
+    plan->choice = *choice;
     state->refs++;
     MPIDI_PCOLL_job_add_plan(call, plan, choice);
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)

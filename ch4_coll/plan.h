@@ -9,6 +9,8 @@
 #include "operator.h"
 #include "state.h"
 
+#include "tuning/choose.h"
+
 /* What a start must know of earlier ones. */
 enum MPIDI_PCOLL_past {
     MPIDI_PCOLL_PLAIN, /* nothing */
@@ -41,7 +43,8 @@ struct MPIDI_PCOLL_plan {
     struct MPIDI_PCOLL_comm *state; /* the plan has a reference, unless it is kept (reuse.h) */
     uint64_t number;                /* of this communicator's plans, from 1 on, on all ranks */
     struct MPIDI_PCOLL_shape shape;
-    bool is_reused; /* a request before this one had it, too */
+    struct pcoll_choice choice; /* rank 0's; other ranks know its algorithm and parameters */
+    bool is_reused;             /* a request before this one had it, too */
 
     bool active;
     bool busy; /* a thread is progressing it, perhaps in a user's function without the lock */

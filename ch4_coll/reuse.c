@@ -9,7 +9,7 @@
 
 /* Of a communicator: programs repeat few shapes. */
 enum { MAX_IDLE = 8 };
-#define MAX_BYTES ((size_t)2 << 20)      /* of the plans of a communicator, on one rank */
+#define MAX_BYTES ((size_t)8 << 20)      /* of the plans of a communicator, on one rank */
 #define MAX_ALL_BYTES ((size_t)64 << 20) /* of all plans of the process */
 
 struct MPIDI_PCOLL_idle {
@@ -128,13 +128,6 @@ static size_t bytes_of(const struct pcoll_plan *plan)
            (size_t)plan->nentries * (sizeof(*plan->entries) + sizeof(struct pcoll_step));
 }
 
-/* Rank 0 weighs all candidates at each init of an allgatherv (known.c), which costs what the plan
- * saves. */
-static bool pays(const struct MPIDI_PCOLL_plan *plan)
-{
-    return !plan->blocks || plan->op;
-}
-
 static bool can_move(const struct MPIDI_PCOLL_plan *plan)
 {
     return plan->medium == plan->state->group->medium && plan->medium->move &&
@@ -149,7 +142,7 @@ bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
     size_t bytes;
 
     if (!plan->shape.is_known || !plan->bound || !state->comm || plan->past == MPIDI_PCOLL_FAILED ||
-        !pays(plan) || !can_move(plan))
+        !can_move(plan))
         return false;
     bytes = bytes_of(plan->plan);
     if (bytes > MAX_BYTES || all_bytes + bytes > MAX_ALL_BYTES)
@@ -202,6 +195,11 @@ uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOL
     call->idle = *found;
     *found = call->idle->next;
     return call->idle->plan.number;
+}
+
+const struct pcoll_choice *MPIDI_PCOLL_reuse_choice(const struct MPIDI_PCOLL_call *call)
+{
+    return call->idle ? &call->idle->plan.choice : NULL;
 }
 
 void MPIDI_PCOLL_reuse_hear(struct MPIDI_PCOLL_call *call, bool is_same)

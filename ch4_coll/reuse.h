@@ -27,6 +27,10 @@ extern unsigned long MPIDI_PCOLL_reused_count;
  * none matches. */
 uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state);
 
+/* The choice that call->idle was made by, which rank 0 proposes once more in case not all ranks
+ * have that plan; NULL: there is none. */
+const struct pcoll_choice *MPIDI_PCOLL_reuse_choice(const struct MPIDI_PCOLL_call *call);
+
 /* After the round: unless all ranks have told the same plan, call->idle is destroyed, and NULL. */
 void MPIDI_PCOLL_reuse_hear(struct MPIDI_PCOLL_call *call, bool is_same);
 

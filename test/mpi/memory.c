@@ -17,7 +17,7 @@ static void check_bytes(size_t before, size_t limit)
 }
 
 /* No plan uses more than a copy of all ranks' data for each rank, or a ring of 2 MiB. Of freed
- * plans, those that wait for the same call to come again may have 2 MiB on each rank, and as much
+ * plans, those that wait for the same call to come again may have 8 MiB on each rank, and as much
  * lies between them. */
 static void ever_larger(void)
 {
@@ -32,7 +32,7 @@ static void ever_larger(void)
         if (i % 50 == 0)
             trial_run(&t, 2);
         limit = 3 * (size_t)check.size * (size_t)check.size * bytes +
-                ((size_t)(check.size + 1) << 21) + ((size_t)check.size << 22);
+                ((size_t)(check.size + 1) << 21) + ((size_t)check.size << 24);
         if (i % 50 == 0)
             check_bytes(before, limit);
         trial_free(&t);

@@ -4,6 +4,7 @@
  *
  *   -times=N   N cycles of each collective, in which no memory and no descriptor is lost
  *   -none      no plan of a freed request may serve any call, since the settings rule it out
+ *   -long      also plans with long rings, which the algorithm `direct` has on two ranks
  *   -only=...  without out-of-place reductions and an alltoallv with several arguments */
 
 #include "trial.h"
@@ -31,14 +32,11 @@ static void expect(long long before, int count, const char *what)
                    none ? 0 : count);
 }
 
-/* Of allgathervs, only those have such plans whose blocks do not lie side by side on some rank.
- * Reductions out of place have an operator of the user, and in place a copy of what alltoalls and
+/* Reductions out of place have an operator of the user, and in place a copy of what alltoalls and
  * reduce_scatter receive is sent. */
 static int can_reuse(enum trial_kind kind)
 {
     switch (kind) {
-        case TRIAL_ALLGATHERV:
-        case TRIAL_ALLGATHERV_IN_PLACE:
         case TRIAL_ALLTOALL_IN_PLACE:
         case TRIAL_ALLTOALLV_IN_PLACE:
         case TRIAL_ALLTOALLW_IN_PLACE:
@@ -430,6 +428,23 @@ static void few_are_kept(void)
     MPI(MPI_Comm_free(&comm));
 }
 
+/* On two ranks each of these plans has a ring of 2 MiB. */
+static void long_ones(void)
+{
+    enum { PLANS = 3, COUNT = 16384 };
+    long long before;
+
+    check_phase("long rings");
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    for (int i = 0; i < PLANS; i++)
+        one_reduction(ALLREDUCE, COUNT - i, MPI_SUM, 0, i);
+    before = reused();
+    for (int i = 0; i < PLANS; i++)
+        one_reduction(ALLREDUCE, COUNT - i, MPI_SUM, 0, i + 1);
+    expect(before, PLANS, "long rings");
+    MPI(MPI_Comm_free(&comm));
+}
+
 /* ---- nothing is lost ---- */
 
 static long times;
@@ -475,6 +490,8 @@ int main(int argc, char **argv)
             other_blocks();
             few_are_kept();
         }
+        if (check_option("long"))
+            long_ones();
     }
     return check_done();
 }
