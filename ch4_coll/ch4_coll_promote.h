@@ -35,9 +35,8 @@ static inline struct MPIDI_PCOLL_tally **MPIDI_PCOLL_tally_slot(const MPIR_Comm 
     return &MPIDI_PCOLL_tallies[(handle ^ handle >> KIND_SHIFT) % MPIDI_PCOLL_TALLIES];
 }
 
-/* Of hook.c; with MPICH's global lock, on a rank that shares its core: an ordinary call begins, so
- * that passes from here on belong to another wait. Collectives in shared memory complete no
- * request, which would tell. */
+/* Of hook.c, on a rank that shares its core: an ordinary call begins, so that passes from here on
+ * belong to another wait. Collectives in shared memory complete no request, which would tell. */
 void MPIDI_PCOLL_hook_new_wait(void);
 
 /* Returns whether a call goes to MPICH at once. */
@@ -45,14 +44,14 @@ static inline bool MPIDI_PCOLL_is_plain(const MPIR_Comm *comm, bool is_barrier)
 {
     struct MPIDI_PCOLL_tally *tally;
 
+    if (MPIDI_PCOLL_crowded)
+        MPIDI_PCOLL_hook_new_wait();
     if (likely(!MPIDI_PCOLL_promotes))
         return true;
     tally = *MPIDI_PCOLL_tally_slot(comm);
     if (tally->comm != comm || tally->plain == 0 || (is_barrier && tally->awaits_barrier))
         return false;
     tally->plain--;
-    if (MPIDI_PCOLL_crowded)
-        MPIDI_PCOLL_hook_new_wait();
     return true;
 }
 

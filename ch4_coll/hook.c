@@ -141,9 +141,12 @@ static void see_changes(void)
     seen = changes;
 }
 
-/* A rank that shares its core still yields in the first pass. */
+/* A rank that shares its core still yields in the first pass. With a lock for each VCI a thread
+ * does not have the lock here, and the passes may be another thread's, so they go on. */
 void MPIDI_PCOLL_hook_new_wait(void)
 {
+    if (MPIDI_PCOLL_has_lock())
+        return;
     idle_passes = MPL_MIN(idle_passes, IDLE_PASSES_CROWDED);
 }
 

@@ -485,8 +485,6 @@ int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype t
     int mpi_errno;
 
     *plan_p = NULL;
-    if (MPIDI_PCOLL_crowded)
-        MPIDI_PCOLL_hook_new_wait();
     mpi_errno = calls_of(comm, &calls);
     if (mpi_errno != MPI_SUCCESS || !calls)
         return mpi_errno;

@@ -7,7 +7,8 @@
  *
  * With a late rank, there are a tenth of the rounds, and each rank that waits for it may take half
  * of its share of one core. One that waits in two rounds for a late message before any plan has
- * started may take three quarters. Ranks that compute between tests of a request do not sleep.
+ * started may take three quarters. Ranks that compute between tests of a request do not sleep, and
+ * neither do those whose waits in ordinary calls are short.
  *
  *   -spins   ranks have been told that they need not share their cores, so one that waits for a
  * late rank spins: nothing else is measured
@@ -207,6 +208,29 @@ static void compute_between_tests(void)
         check_fail(__FILE__, __LINE__, "%ld sleeps in %d tests", sleeps, SLICES);
 }
 
+/* Few waits are long in these calls, which complete no request. */
+static void call_shortly(void)
+{
+    enum { CALLS = 20000 };
+    struct rusage before, after;
+    long sleeps;
+
+    check_phase("short calls");
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < CALLS; i++) {
+        const int mine = check.rank + i % 7;
+        int most;
+
+        MPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+        CHECK(most == check.size - 1 + i % 7);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    sleeps = after.ru_nvcsw - before.ru_nvcsw;
+    check_note("%-20s %8ld sleeps", "short calls", sleeps);
+    if (sleeps > CALLS / 10)
+        check_fail(__FILE__, __LINE__, "%ld sleeps in %d calls", sleeps, CALLS);
+}
+
 static void begin_plans(void)
 {
     trial_init(&gather, TRIAL_ALLGATHER, 8, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
@@ -247,6 +271,7 @@ static void measure_all(int rounds)
     measure("probes", round_of_probes, rounds, limit);
     measure_late("late message", round_of_late_message);
     compute_between_tests();
+    call_shortly();
     MPI(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
     measure("fences", round_of_exposure, rounds, limit);
     MPI(MPI_Win_free(&window));
