@@ -15,9 +15,9 @@ enum { FEWEST_BATCHES = 5, FEWEST_OPERATIONS = 8, SLOTS = 64 };
  */
 static const double longest_warm_up = 0.03;
 
-/* After a pause, as while others have their batches, memory can be slower for milliseconds, so that
- * an alltoallv of 1 MiB takes twice as long. A batch therefore has FEWEST_OPERATIONS operations if
- * they do not take more seconds than this. */
+/* After a pause, as while others have their batches, memory can be slower for milliseconds
+ * (doc/notes/crowded-ranks.md). A batch therefore has FEWEST_OPERATIONS operations, or as many as
+ * take so many seconds if these are fewer. */
 static const double long_batch = 0.05;
 
 static double one_batch(struct job *job, struct subject *subject, int count)

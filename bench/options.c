@@ -47,7 +47,7 @@ static const char help[] =
     "  --quick             fewer sizes, fewer and shorter batches\n"
     "  --batches=N         at most N batches for each row and variant (41; --quick: 11)\n"
     "  --iterations=N      operations in a batch (as many as take 1.5 ms; 10 ms where ranks\n"
-    "                      outnumber cores; at least 8, if that takes no more than 50 ms)\n"
+    "                      outnumber cores; but 8, or as many as take 50 ms if these are fewer)\n"
     "  --row-seconds=S     end a row after S seconds, but not before 5 batches (10; --quick: 3)\n"
     "  --apart             call an untimed MPI_Barrier before each operation, as the OSU\n"
     "                      benchmarks do; otherwise the operations of a batch run back to back\n"

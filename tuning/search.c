@@ -437,12 +437,12 @@ static int find_teams(const struct pcoll_search *search, const struct pcoll_algo
                       int *first)
 {
     const int fixed = search->fixed.teams;
-
-    const enum pcoll_team_use least =
+    const enum pcoll_team_use min_use =
         pcoll_is_over_wire(search->signature) ? PCOLL_NESTED_LEVELS : PCOLL_ONE_LEVEL;
 
     *first = 0;
-    if (algorithm->uses_teams < least || pcoll_is_trivial(search->signature) || fixed == PCOLL_NONE)
+    if (algorithm->uses_teams < min_use || pcoll_is_trivial(search->signature) ||
+        fixed == PCOLL_NONE)
         return 0;
     if (fixed == 0)
         return is_crowded(search->signature, search->caps->cores) ? 0 : search->nlevels;

@@ -91,7 +91,7 @@ static struct pcoll_place prefix_at(const struct state *s, const struct use *use
     return s->is_scan ? pcoll_at(PCOLL_RECV, use->segment.first) : place_of(s, use, 1);
 }
 
-/* If the credit waits until this entry has emptied the slot, it says so. */
+/* An entry without which the slot is not empty: the credit may wait for it. */
 static void add_counted(const struct state *s, const struct use *use, struct pcoll_entry entry)
 {
     const int emptied = pcoll_ring_emptied(&s->ring, &use->at);
@@ -232,7 +232,7 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
     return pcoll_unit_ring_make(signature, params, DEFAULT_SEGMENT);
 }
 
-/* Of every rank, though rank 0 receives nothing. */
+/* Counted for every rank, although rank 0, which receives nothing, has none. */
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
@@ -273,7 +273,7 @@ static double cost_of_copies(const struct pcoll_signature *signature,
     return crowd * bytes / nranks * ((nranks - 1) * machine->copy - machine->reduce);
 }
 
-/* That of the reduction along the same chain, to the last rank. */
+/* As that of the reduction along the same chain, to the last rank. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {

@@ -227,7 +227,8 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
     return PCOLL_OK;
 }
 
-/* There is nobody for N - 1 of all messages, which counts where ranks share cores. */
+/* In round j the highest 2^j ranks send nothing. Where ranks share cores, the mean of all ranks
+ * counts. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -236,11 +237,11 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const int rounds = rounds_of(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), bytes = (double)signature->bytes;
     const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double none = crowd > 1 ? (signature->nranks - 1.0) / signature->nranks : 0;
+    const double silent = (double)(UINT64_C(1) << rounds) - 1;
+    const double sent = crowd > 1 ? rounds - silent / signature->nranks : rounds;
 
     return pcoll_cost_waves(signature, &own, rounds, 1) +
-           (rounds - none) * crowd *
-               (pcoll_cost_node(machine).o + bytes * (rate + machine->reduce));
+           sent * crowd * (pcoll_cost_node(machine).o + bytes * (rate + machine->reduce));
 }
 
 #define ROW(NAME, name_of_collective)                                                              \

@@ -4,9 +4,9 @@
  * Idea: direct_put: every rank tells the root that its receive buffer may be written; when all have
  * done so, the root puts each block to its rank. direct_get: the root tells every rank that its
  * send buffer may be read; each rank gets its block and tells the root "done". Readers of one
- * process wait for each other, so with a radix below N the root meanwhile serves each radix-th
- * rank: when these are ready, it puts their blocks into communication buffers, and they copy them
- * out.
+ * process wait for each other, so with a radix below N the root meanwhile writes to each
+ * radix-th rank: when these are ready, it puts their blocks into communication buffers, and they
+ * copy them out.
  *
  * Source: the linear scatter of every MPI; put and get as in document 003 (Sugiyama, Nanri),
  * section 4.3.
@@ -19,26 +19,27 @@
  * One counter, or two with a radix; one bank. Condition (lemma C): put: nothing is written before
  * all ranks are ready, and a rank is ready for k + 1 only after it has the block of k, so no
  * "ready" of k + 1 can substitute for a missing one of k. get: the root completes k, and may change
- * its buffer and tell of k + 1, only after "done" from all. With a radix each holds for its ranks,
- * as the root counts them apart.
+ * its buffer and tell of k + 1, only after "done" from all. With a radix, the first argument holds
+ * for the ranks that the root writes to and the second for the readers, as each have a counter of
+ * the root.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
 #include "algorithms/shape/star.h"
 
 /* COUNTER of the root: "ready" or "done" of the others; of a rank: block or "ready". READY of the
- * root: "ready" of the ranks that it serves while others read. */
+ * root: "ready" of the ranks that it writes to while others read. */
 enum { COUNTER, READY };
 
-/* The root serves each so many ranks; 0: none. */
-static int serves_each(const struct pcoll_signature *signature, const struct pcoll_params *params)
+/* The distance between ranks that the root writes to; 0: it writes to none. */
+static int stride_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
     return params->radix < signature->nranks ? params->radix : 0;
 }
 
-static int count_served(const struct pcoll_signature *signature, const struct pcoll_params *params)
+static int count_written(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    const int each = serves_each(signature, params);
+    const int each = stride_of(signature, params);
 
     return each > 0 ? (signature->nranks - 1) / each : 0;
 }
@@ -90,16 +91,16 @@ static void put_other(struct pcoll_plan *plan)
     plan->gain[COUNTER] = 1;
 }
 
-static void get_root(struct pcoll_plan *plan, int each, int served)
+static void get_root(struct pcoll_plan *plan, int each, int written)
 {
     const struct pcoll_signature *sig = &plan->signature;
-    const uint64_t readers = (uint64_t)(sig->nranks - 1 - served);
+    const uint64_t readers = (uint64_t)(sig->nranks - 1 - written);
 
     for (int i = 1; i < sig->nranks; i++)
         if (each == 0 || i % each != 0)
             tell(plan, pcoll_absolute(i, sig->root, sig->nranks), COUNTER);
-    if (served > 0)
-        add_puts(plan, READY, each, served, pcoll_at(PCOLL_TEMP, 0));
+    if (written > 0)
+        add_puts(plan, READY, each, written, pcoll_at(PCOLL_TEMP, 0));
     else
         add_own_copy(plan, PCOLL_NONE, 0);
     pcoll_plan_add(plan, pcoll_entry_wait(COUNTER, readers));
@@ -116,7 +117,7 @@ static void get_other(struct pcoll_plan *plan)
     plan->gain[COUNTER] = 1;
 }
 
-static void get_served(struct pcoll_plan *plan)
+static void get_written(struct pcoll_plan *plan)
 {
     const uint64_t bytes = plan->signature.bytes;
 
@@ -136,16 +137,16 @@ static enum pcoll_result generate_put(struct pcoll_plan *plan, const struct pcol
 static enum pcoll_result generate_get(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     const struct pcoll_signature *sig = &plan->signature;
-    const int each = serves_each(sig, params), served = count_served(sig, params);
+    const int each = stride_of(sig, params), written = count_written(sig, params);
     const int relative = pcoll_relative(plan->rank, sig->root, sig->nranks);
 
-    if (!pcoll_plan_begin(plan, relative == 0 && served > 0 ? 2 : 1, 1))
+    if (!pcoll_plan_begin(plan, relative == 0 && written > 0 ? 2 : 1, 1))
         return PCOLL_ERR_NOMEM;
     pcoll_plan_open(plan, 0);
     if (relative == 0)
-        get_root(plan, each, served);
+        get_root(plan, each, written);
     else if (each > 0 && relative % each == 0)
-        get_served(plan);
+        get_written(plan);
     else
         get_other(plan);
     return PCOLL_OK;
@@ -154,7 +155,7 @@ static enum pcoll_result generate_get(struct pcoll_plan *plan, const struct pcol
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    return count_served(signature, params) > 0 ? signature->bytes : 0;
+    return count_written(signature, params) > 0 ? signature->bytes : 0;
 }
 
 /* The root's node sends to all others through one port, which serves no other node at the time. */
@@ -207,15 +208,15 @@ static double cost_of_readers(const struct pcoll_signature *signature,
 
 /* `copy` may be the time of blocks that a rank keeps, which these are not. The last rank copies its
  * block out when the root copies its own. */
-static double cost_of_served(const struct pcoll_signature *signature,
-                             const struct pcoll_machine *machine, double served)
+static double cost_of_written(const struct pcoll_signature *signature,
+                              const struct pcoll_machine *machine, double written)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const double rate = pcoll_larger(node.copy, node.cached);
     const double one = machine->o + (double)signature->bytes * rate;
 
-    return machine->call + 2 * machine->L + machine->o + (served - 1) * machine->arrival +
-           (served + 1) * one;
+    return machine->call + 2 * machine->L + machine->o + (written - 1) * machine->arrival +
+           (written + 1) * one;
 }
 
 /* Nothing is gained between nodes, where both share the root's port, nor where ranks share cores.
@@ -223,12 +224,12 @@ static double cost_of_served(const struct pcoll_signature *signature,
 static double cost_get(const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine)
 {
-    const double others = signature->nranks - 1, served = count_served(signature, params);
-    const double serving = served > 0 ? cost_of_served(signature, machine, served) : 0;
+    const double others = signature->nranks - 1, written = count_written(signature, params);
+    const double writing = written > 0 ? cost_of_written(signature, machine, written) : 0;
 
     if (pcoll_is_over_wire(signature) || pcoll_cost_crowd(signature, machine) > 1)
-        return cost_of_readers(signature, machine, others) + serving;
-    return pcoll_larger(cost_of_readers(signature, machine, others - served), serving);
+        return cost_of_readers(signature, machine, others) + writing;
+    return pcoll_larger(cost_of_readers(signature, machine, others - written), writing);
 }
 
 const struct pcoll_algorithm pcoll_scatter_direct_put = {
@@ -246,7 +247,7 @@ const struct pcoll_algorithm pcoll_scatter_direct_get = {
     .name = "direct_get",
     .coll = PCOLL_SCATTER,
     .description =
-        "everybody reads from the root's user buffer; with a radix, the root serves each "
+        "everybody reads from the root's user buffer; with a radix, the root writes to each "
         "radix-th rank meanwhile",
     .when = "long blocks in a node, as the readers' cores copy",
     .generate = generate_get,

@@ -2,7 +2,7 @@
  *
  * Each collective has INITS requests of 8 B a block at the same time, so that none takes the plan
  * of a freed one. Times are medians on the slowest rank; heap is what one request takes of it on
- * the rank that needs most, and mapped is the shared memory of a process after the first init. */
+ * the rank that needs most, and MiB is the shared memory that the first init maps. */
 #include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void measure(void (*init)(MPI_Request *), double *us_p, double *bytes_p)
 {
     MPI_Request requests[1 + INITS];
     double times[INITS];
-    size_t heap = 0;
+    double heap = 0;
 
     for (int i = 0; i <= INITS; i++) {
         const size_t before = mallinfo2().uordblks;
@@ -102,14 +102,14 @@ static void measure(void (*init)(MPI_Request *), double *us_p, double *bytes_p)
         init(&requests[i]);
         if (i > 0)
             times[i - 1] = 1e6 * (MPI_Wtime() - begin);
-        heap = mallinfo2().uordblks - before;
+        heap = (double)mallinfo2().uordblks - (double)before;
         run(&requests[i]);
     }
     for (int i = 0; i <= INITS; i++)
         MPI_Request_free(&requests[i]);
     qsort(times, INITS, sizeof(*times), ascending);
     *us_p = of_slowest(times[INITS / 2]);
-    *bytes_p = of_slowest((double)heap);
+    *bytes_p = of_slowest(heap);
 }
 
 int main(int argc, char **argv)

@@ -174,13 +174,15 @@ static void clear_extent(const void *context, char *payload)
  * page of an area, which rank 0 has cleared. */
 static void touch_own_temp(const struct pcoll_node_binding *b, const struct pcoll_node_group *group)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t page, at;
     size_t bytes;
-    char *own = pcoll_node_own_area(b, &bytes);
-    uintptr_t at = ((uintptr_t)own + bytes - b->plan->temp_bytes + page - 1) / page * page;
+    char *own;
 
     if (!pcoll_sharing_is_divided(&group->sharing, PCOLL_SHARED_NUMA))
         return;
+    page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    own = pcoll_node_own_area(b, &bytes);
+    at = ((uintptr_t)own + bytes - b->plan->temp_bytes + page - 1) / page * page;
     for (; at < (uintptr_t)own + bytes; at += page)
         *(volatile char *)at = 0;
 }

@@ -41,7 +41,7 @@ static inline int pcoll_sharing_first(const struct pcoll_sharing *sharing, enum 
     return sharing->first[(int)what * sharing->nranks + rank];
 }
 
-/* Do not all ranks share one?  False if one of them does not know. */
+/* Returns whether the ranks are in several of these; false if one of them does not know its own. */
 bool pcoll_sharing_is_divided(const struct pcoll_sharing *sharing, enum pcoll_shared what);
 
 /* The distance, if the neighbors that are farthest apart exchange flags in so many nanoseconds; 0:

@@ -19,6 +19,7 @@ void pcoll_rma_group_release(struct pcoll_rma_group *g)
     pcoll_node_group_destroy(g->node);
     for (int i = 0; i < g->nrails; i++)
         g->wire->close(g->endpoints[i]);
+    pcoll_topology_fini(&g->levels);
     free(g->node_ranks);
     free(g);
 }

@@ -54,15 +54,15 @@ static void test_put(const struct pcoll_table *table)
     }
 }
 
-/* Readers of one process wait for each other: the root of a scatter serves some of them, unless its
- * memory is mapped, they share cores, or their blocks are 2 MiB apart. */
+/* Readers of one process wait for each other: the root of a scatter writes to some of them, unless
+ * its memory is mapped, they share cores, or their blocks are 2 MiB apart. */
 static void test_readers(const struct pcoll_table *table)
 {
     struct question q = question_of(table, PCOLL_SCATTER, 128, 65536);
 
     q.caps.cores = 128;
     tap_ok(question_gets(&q, "direct_get", "model", NULL) && q.choice.params.radix < 128,
-           "the root of a scatter serves some ranks while others read");
+           "the root of a scatter writes to some ranks while others read");
     q.signature.bytes = 4 << 20;
     question_ask(&q);
     tap_ok(q.choice.params.radix == 128, "not if readers do not wait for each other");

@@ -263,7 +263,7 @@ static void check_turns(enum pcoll_coll coll, const char *name, uint64_t bytes, 
 }
 
 /* The root of a scatter serves some ranks while others read. */
-static void check_served(int radix, uint64_t bytes)
+static void check_written(int radix, uint64_t bytes)
 {
     const struct pcoll_signature signature = {.coll = PCOLL_SCATTER, .nranks = 17, .bytes = bytes};
     const struct pcoll_params params = {.path = PCOLL_PATH_USER, .radix = radix};
@@ -278,7 +278,7 @@ static void check_served(int radix, uint64_t bytes)
     walked = pcoll_cost_walk(row, &signature, &params, &machine);
     tap_ok(
         cost > 0.9 * walked && cost < 1.1 * walked && cost < 0.8 * reading,
-        "scatter of %d bytes, of which the root serves 1 of %d: closed form is %.3f of the walk, "
+        "scatter of %d bytes, of which the root writes 1 of %d: closed form is %.3f of the walk, "
         "%.2f of reading alone",
         (int)bytes, radix, cost / walked, cost / reading);
 }
@@ -310,9 +310,9 @@ static void check_many_to_one(void)
         check_turns(PCOLL_SCATTERV, "direct_get", bytes, bytes > 65536 ? 8 : 16);
         check_turns(PCOLL_GATHERV, "direct", bytes, bytes > 65536 ? 8 : 16);
     }
-    check_served(2, 65536);
-    check_served(3, 65536);
-    check_served(4, 1 << 18);
+    check_written(2, 65536);
+    check_written(3, 65536);
+    check_written(4, 1 << 18);
     check_turns(PCOLL_SCATTER, "direct_get", 4 << 20, 1);
     check_turns(PCOLL_SCATTERV, "direct_get", 4 << 20, 1);
     for (int radix = 2; radix <= 16; radix *= 2)
