@@ -38,7 +38,7 @@ enum pcoll_round {
                           * each other's memory, how far apart are the cores */
     PCOLL_ROUND_BELL,    /* in each node: where is the agent's bell */
     PCOLL_ROUND_NETWORK, /* what every endpoint can do, how many rails there are, how far apart the
-                          * ranks of a node are, whether all nodes are alike */
+                          * ranks of a node are, and whether all nodes have the same levels */
 
     /* -- before the first choice that depends on the machine -- */
 

@@ -25,8 +25,8 @@
  *
  *      caches {0 2} {1 3} {4 5}, sockets {0 1 2 3} {4 5}:   places of ranks  0 2 1 3 4 5
  *
- * Below several nodes that are all alike, levels have the form of a formula, too: one node's teams
- * serve all.
+ * If all nodes are alike, a formula also describes the levels below them: it repeats the teams of
+ * one node.
  */
 #ifndef PCOLL_TOPOLOGY_H
 #define PCOLL_TOPOLOGY_H

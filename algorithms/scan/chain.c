@@ -232,7 +232,7 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
     return pcoll_unit_ring_make(signature, params, DEFAULT_SEGMENT);
 }
 
-/* Counted for every rank, although rank 0, which receives nothing, has none. */
+/* The most that a rank needs; rank 0 receives nothing and needs none. */
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {

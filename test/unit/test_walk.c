@@ -262,7 +262,7 @@ static void check_turns(enum pcoll_coll coll, const char *name, uint64_t bytes, 
            name, (int)bytes, cost / walked);
 }
 
-/* The root of a scatter serves some ranks while others read. */
+/* The root of a scatter writes to some ranks while others read. */
 static void check_written(int radix, uint64_t bytes)
 {
     const struct pcoll_signature signature = {.coll = PCOLL_SCATTER, .nranks = 17, .bytes = bytes};
@@ -278,7 +278,7 @@ static void check_written(int radix, uint64_t bytes)
     walked = pcoll_cost_walk(row, &signature, &params, &machine);
     tap_ok(
         cost > 0.9 * walked && cost < 1.1 * walked && cost < 0.8 * reading,
-        "scatter of %d bytes, of which the root writes 1 of %d: closed form is %.3f of the walk, "
+        "scatter of %d bytes, whose root writes to 1 rank of %d: closed form is %.3f of the walk, "
         "%.2f of reading alone",
         (int)bytes, radix, cost / walked, cost / reading);
 }
