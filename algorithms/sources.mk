@@ -6,7 +6,7 @@ pcoll_sources += \
     %D%/plan/node_pairs.h %D%/plan/node_pairs.c %D%/plan/pairs.h %D%/plan/pairs.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/pool.h %D%/plan/pool.c \
-    %D%/plan/machine.h %D%/plan/topology.h %D%/plan/topology.c \
+    %D%/plan/machine.h %D%/plan/topology.h %D%/plan/topology.c %D%/plan/levels.h %D%/plan/levels.c \
     %D%/plan/user.h %D%/plan/user.c \
     %D%/plan/print.c \
     %D%/util.h %D%/algorithm.h %D%/algorithm.c \

@@ -3,7 +3,7 @@
  * the plans of the ranks, without MPI. For each collective it prints a map from sizes to choices
  * (info_map.c).
  */
-#include "algorithms/plan/topology.h"
+#include "algorithms/plan/levels.h"
 #include "offload/media.h"
 #include "tools/cli.h"
 #include "tools/info.h"

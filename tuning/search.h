@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "algorithms/plan/topology.h"
+#include "algorithms/plan/levels.h"
 #include "tuning/choose.h"
 #include "tuning/table/correction.h"
 

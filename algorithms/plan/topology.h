@@ -26,7 +26,7 @@
  *      caches {0 2} {1 3} {4 5}, sockets {0 1 2 3} {4 5}:   places of ranks  0 2 1 3 4 5
  *
  * If all nodes are alike, a formula also describes the levels below them: it repeats the teams of
- * one node.
+ * one node. levels.h makes levels.
  */
 #ifndef PCOLL_TOPOLOGY_H
 #define PCOLL_TOPOLOGY_H
@@ -113,6 +113,9 @@ bool pcoll_topology_is_even(const struct pcoll_topology *topology);
 /* Are the ranks of each node consecutive?  The answer takes no walk over them. */
 bool pcoll_topology_is_consecutive(const struct pcoll_topology *topology);
 
+/* What `consecutive` of a table is to be, by a walk. */
+bool pcoll_topology_find_consecutive(const struct pcoll_topology *table);
+
 /* Give the members of all nodes of an even formula the order of their distances to the network:
  * distance[i] is that of the i-th rank, by number, of every node. */
 enum pcoll_result pcoll_topology_arrange(struct pcoll_topology *topology,
@@ -132,31 +135,6 @@ struct pcoll_topology pcoll_topology_of_table(const int *table, int nranks);
 enum pcoll_result pcoll_topology_create(const int *node_ids, const int *distance, int nranks,
                                         struct pcoll_topology **topology_p) PCOLL_MUST_CHECK;
 void pcoll_topology_destroy(struct pcoll_topology *topology);
-
-enum { PCOLL_MAX_DIVISIONS = 3 };
-
-/* A level that may exist: the team of each rank, any numbers, PCOLL_NONE for unknown, and the
- * distance of ranks of one team. */
-struct pcoll_division {
-    const int *teams;
-    enum pcoll_level level;
-};
-
-/* The topology with such levels, from coarse to fine: *levels_p has the nodes of `topology`, and is
- * the first level if there is one node (NULL); *levels_p owns the levels below. A level is left out
- * unless its teams are known, divide those of the level above into more teams, and have two members
- * or more on average. PCOLL_UNSUPPORTED: no level is left. */
-enum pcoll_result pcoll_topology_divide(const struct pcoll_topology *topology, int nranks,
-                                        const struct pcoll_division *divisions, int n,
-                                        struct pcoll_topology *levels_p) PCOLL_MUST_CHECK;
-
-/* The topology with the same levels below every node. `levels` are those of one node, in which rank
- * i stands for the i-th, by number, of each node; their row says who leads. *nested_p owns its row
- * and levels, in memory that grows with the ranks of a node only. PCOLL_UNSUPPORTED: `topology` has
- * no formula, or nodes of other sizes. */
-enum pcoll_result pcoll_topology_repeat(const struct pcoll_topology *topology,
-                                        const struct pcoll_topology *levels,
-                                        struct pcoll_topology *nested_p) PCOLL_MUST_CHECK;
 
 /* End what *topology owns. */
 void pcoll_topology_fini(struct pcoll_topology *topology);

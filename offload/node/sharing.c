@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/plan/levels.h"
 #include "algorithms/util.h"
 
 const char *const pcoll_shared_names[PCOLL_NUM_SHARED] = {"a cache", "a NUMA domain", "a socket"};

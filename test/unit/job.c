@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "algorithms/lower/lower.h"
-#include "algorithms/plan/topology.h"
+#include "algorithms/plan/levels.h"
 
 static enum pcoll_result make_plan(struct job *job, int rank)
 {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/plan/topology.h"
+#include "algorithms/plan/levels.h"
 #include "test/unit/question.h"
 #include "test/unit/tables.h"
 #include "test/unit/tap.h"

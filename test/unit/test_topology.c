@@ -1,4 +1,5 @@
 /* Nodes, leaders and teams. */
+#include "algorithms/plan/levels.h"
 #include "algorithms/teams.h"
 
 #include <stdlib.h>

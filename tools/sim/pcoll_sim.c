@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "algorithms/cost.h"
-#include "algorithms/plan/topology.h"
+#include "algorithms/plan/levels.h"
 #include "tuning/choose.h"
 #include "tools/sim/goal.h"
 #include "tools/sim/options.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/plan/topology.h"
+#include "algorithms/plan/levels.h"
 
 #define MAX_SLOTS (1 << 16)
 #define MAX_RAILS 64
