@@ -225,11 +225,21 @@ static bool write_table(const struct pcoll_table *table, const char *path)
     return good;
 }
 
+/* Remove a file that was made here, and not the link that may lead to it. */
+static void remove_target(const char *path)
+{
+    char *target = realpath(path, NULL);
+
+    if (target)
+        unlink(target);
+    free(target);
+}
+
 /* Checked before a minute of measurements, which leave no empty file if they fail. */
 static bool can_write(const char *path)
 {
     struct stat status;
-    const bool is_new = path && lstat(path, &status) != 0;
+    const bool is_new = path && stat(path, &status) != 0;
     FILE *out = path ? fopen(path, "a") : NULL;
 
     if (path && !out)
@@ -237,7 +247,7 @@ static bool can_write(const char *path)
     if (out)
         fclose(out);
     if (out && is_new)
-        unlink(path);
+        remove_target(path);
     return !path || out;
 }
 
