@@ -39,14 +39,18 @@ static void check_short_wait(void)
 
 static void check_long_wait(void)
 {
-    const unsigned long most = LONG_NS / PCOLL_PACE_MAX_NS + 2000,
-                        least = LONG_NS / (2 * PCOLL_PACE_MAX_NS);
+    enum {
+        GROWTH = 5
+    }; /* a pause takes fewer than 5 times PCOLL_PACE_PART polls to be the longest */
+    const unsigned long steady = LONG_NS / PCOLL_PACE_MAX_NS,
+                        min = steady - GROWTH * PCOLL_PACE_PART,
+                        max = steady + PCOLL_PACE_FREE + GROWTH * PCOLL_PACE_PART;
     double worst = 0;
     unsigned long polls;
 
     pcoll_pace_restart(&pace);
     polls = wait(BEGIN, BEGIN + LONG_NS, BEGIN, &worst);
-    tap_ok(polls < most && polls > least, "a long one polls %lu times, not %d", polls,
+    tap_ok(polls < max && polls > min, "a long one polls %lu times, not %d", polls,
            LONG_NS / STEP_NS);
     tap_ok(worst <= 1.0 / PCOLL_PACE_PART, "no poll is late by more than %.4f of the time", worst);
 }
