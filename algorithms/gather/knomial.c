@@ -220,7 +220,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
                                             tree.nranks - 1, node);
     own.L += own.o + segment * own.copy; /* all children put at the same time */
-    own.g = node->arrival / ring->slots; /* but signal one counter, in other calls another */
+    own.g = pcoll_ring_arrival(ring, node);
     own.G = own.rma = own.o = 0;
     return cost_at_root(
         signature, ring, node,

@@ -32,7 +32,7 @@ struct pcoll_ring pcoll_reduce_tree_ring(const struct pcoll_signature *signature
 
 static void build(struct pcoll_up *up)
 {
-    up->plan->temp_bytes = pcoll_up_bytes(&up->ring, up->relatives.nchildren);
+    up->plan->temp_bytes = pcoll_vector_ring_bytes(&up->ring, up->relatives.nchildren);
     for (int phase = 0; phase < up->plan->nphases; phase++) {
         pcoll_plan_open(up->plan, phase);
         for (uint64_t i = 0; i < up->ring.nsegments; i++)
@@ -70,7 +70,7 @@ uint64_t pcoll_reduce_tree_temp_bytes(const struct pcoll_signature *signature, i
     const struct pcoll_ring ring = pcoll_reduce_tree_ring(signature, params);
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
 
-    return pcoll_up_bytes(&ring, pcoll_order_tree_max_children(&tree));
+    return pcoll_vector_ring_bytes(&ring, pcoll_order_tree_max_children(&tree));
 }
 
 /* A tree of so many levels, each of which has a rank with `more` children; `one` is the time from
@@ -89,26 +89,21 @@ static double cost_of_levels(struct levels l, double segments)
     return first + (segments - 1) * next;
 }
 
-/* The children of a rank signal one counter, in the calls before and after it another: with `slots`
- * of these, as many calls overlap. */
-static double arrival_of(const struct pcoll_machine *machine, int slots)
-{
-    return machine->arrival / slots;
-}
-
-/* The same where processors move segments of `bytes` bytes. */
-static double cost_of_cores(int count, double more, double segments, double bytes, int slots,
+/* The same where processors move vectors of `bytes` bytes in segments. */
+static double cost_of_cores(int count, double more, const struct pcoll_ring *ring, uint64_t bytes,
                             const struct pcoll_machine *m)
 {
-    const struct levels levels = {count, more, m->L + m->o + bytes * m->copy, arrival_of(m, slots),
-                                  m->o + bytes * m->reduce};
+    const double segments = (double)ring->nsegments, segment = (double)bytes / segments;
+    const struct levels levels = {count, more, m->L + m->o + segment * m->copy,
+                                  pcoll_ring_arrival(ring, m), m->o + segment * m->reduce};
 
     return cost_of_levels(levels, segments);
 }
 
 /* In teams, from each level to the next. */
-static double cost_in_teams(const struct pcoll_order_tree *tree, double more, double segments,
-                            double bytes, int slots, const struct pcoll_machine *machine)
+static double cost_in_teams(const struct pcoll_order_tree *tree, double more,
+                            const struct pcoll_ring *ring, uint64_t bytes,
+                            const struct pcoll_machine *machine)
 {
     const struct pcoll_topology *level = tree->topology;
     struct pcoll_machine node = *machine;
@@ -120,8 +115,7 @@ static double cost_in_teams(const struct pcoll_order_tree *tree, double more, do
                               : (level->nranks + level->nnodes - 1) / level->nnodes;
 
         node = pcoll_cost_node(&node);
-        cost +=
-            cost_of_cores(pcoll_log_ceil(mates, tree->radix), more, segments, bytes, slots, &node);
+        cost += cost_of_cores(pcoll_log_ceil(mates, tree->radix), more, ring, bytes, &node);
     }
     return cost;
 }
@@ -144,16 +138,16 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
                                    work};
     const struct levels inside = {is_flat ? 0 : depth.within, more,
                                   in.L + in.o + crowd * segment * in.copy + turn,
-                                  crowd > 1 ? 0 : arrival_of(&in, ring.slots), crowd * work};
+                                  crowd > 1 ? 0 : pcoll_ring_arrival(&ring, &in), crowd * work};
 
     double cost = machine->call + in.o;
 
     if (!wire && tree.topology)
-        return cost + cost_of_cores(depth.between, more, segments, segment, ring.slots, &all) +
-               cost_in_teams(&tree, more, segments, segment, ring.slots, &all);
+        return cost + cost_of_cores(depth.between, more, &ring, signature->bytes, &all) +
+               cost_in_teams(&tree, more, &ring, signature->bytes, &all);
     cost += cost_of_levels(outside, segments);
     if (tree.nlevels > 1)
-        return cost + cost_in_teams(&tree, more, segments, segment, ring.slots, &all);
+        return cost + cost_in_teams(&tree, more, &ring, signature->bytes, &all);
     return cost + cost_of_levels(inside, segments);
 }
 

@@ -67,8 +67,8 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     const struct pcoll_ring ring = ring_of(signature, params);
     const int followers = pcoll_teams_sizes(&two.teams).max - 1;
 
-    return pcoll_up_bytes(&ring, followers + 2) +
-           (uint64_t)(nlanes_of(signature) - 1) * pcoll_up_bytes(&ring, followers);
+    return pcoll_vector_ring_bytes(&ring, followers + 2) +
+           (uint64_t)(nlanes_of(signature) - 1) * pcoll_vector_ring_bytes(&ring, followers);
 }
 
 /* Where the slots of a lane begin in TEMP of a rank: after those of the lane before. */
@@ -76,7 +76,7 @@ static uint64_t temp_of(const struct state *s, int lane, int rank)
 {
     return lane == 0 || rank == PCOLL_NONE
                ? 0
-               : pcoll_up_bytes(&s->ring, pcoll_two_tree_nchildren(&s->two, 0, rank));
+               : pcoll_vector_ring_bytes(&s->ring, pcoll_two_tree_nchildren(&s->two, 0, rank));
 }
 
 static enum pcoll_result take_lanes(struct state *s, struct pcoll_plan *plan)
@@ -111,7 +111,7 @@ static void build(struct state *s, struct pcoll_plan *plan)
         const struct pcoll_up *up = &s->lanes[lane];
 
         pcoll_up_end(up);
-        plan->temp_bytes += pcoll_up_bytes(&s->ring, up->relatives.nchildren);
+        plan->temp_bytes += pcoll_vector_ring_bytes(&s->ring, up->relatives.nchildren);
     }
 }
 

@@ -60,22 +60,9 @@ static int nplaces_of(const struct pcoll_signature *signature)
     return signature->coll == PCOLL_SCAN ? 1 : 2;
 }
 
-/* The size of one of these in a slot in TEMP; 0: they are in a cell. */
-static uint64_t room(const struct pcoll_ring *ring, int nplaces)
-{
-    if ((uint64_t)nplaces * ring->slot_bytes <= PCOLL_CELL_BYTES)
-        return 0;
-    return pcoll_whole_lines(ring->slot_bytes);
-}
-
 static struct pcoll_place place_of(const struct state *s, const struct use *use, int i)
 {
-    const int nplaces = nplaces_of(&s->plan->signature);
-    const uint64_t bytes = room(&s->ring, nplaces), slot = (uint64_t)use->at.slot;
-
-    if (bytes == 0)
-        return pcoll_at(PCOLL_CELL, slot * PCOLL_CELL_BYTES + (uint64_t)i * s->ring.slot_bytes);
-    return pcoll_at(PCOLL_TEMP, (slot * (uint64_t)nplaces + (uint64_t)i) * bytes);
+    return pcoll_vector_ring_place(&s->ring, use->at.slot, nplaces_of(&s->plan->signature), i);
 }
 
 static struct pcoll_place arrived_at(const struct state *s, const struct use *use)
@@ -237,9 +224,8 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
     const struct pcoll_ring ring = ring_of(signature, params);
-    const int nplaces = nplaces_of(signature);
 
-    return (uint64_t)ring.slots * (uint64_t)nplaces * room(&ring, nplaces);
+    return pcoll_vector_ring_bytes(&ring, nplaces_of(signature));
 }
 
 static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)

@@ -41,34 +41,16 @@ struct use {
     uint64_t level;               /* of the slot's counter when everything has arrived */
 };
 
-static bool is_long(const struct state *s)
-{
-    return s->ring.nsegments > 1;
-}
-
 static int nhigher(const struct state *s)
 {
     return s->plan->signature.nranks - 1 - s->plan->rank;
 }
 
-/* The size of a vector's place in a slot in TEMP on `rank`; 0: they are in a cell. */
-static uint64_t room(const struct pcoll_ring *ring, int rank)
-{
-    if ((uint64_t)rank * ring->slot_bytes <= PCOLL_CELL_BYTES)
-        return 0;
-    return pcoll_whole_lines(ring->slot_bytes);
-}
-
-/* Where `receiver` keeps the vector of `sender`. */
+/* Where `receiver`, to which all lower ranks send, keeps the vector of `sender`. */
 static struct pcoll_place vector_at(const struct state *s, const struct use *use, int receiver,
                                     int sender)
 {
-    const uint64_t slot = (uint64_t)use->at.slot, i = (uint64_t)sender;
-    const uint64_t bytes = room(&s->ring, receiver);
-
-    if (bytes == 0)
-        return pcoll_at(PCOLL_CELL, slot * PCOLL_CELL_BYTES + i * s->ring.slot_bytes);
-    return pcoll_at(PCOLL_TEMP, (slot * (uint64_t)receiver + i) * bytes);
+    return pcoll_vector_ring_place(&s->ring, use->at.slot, receiver, sender);
 }
 
 /* The result takes the place of what the puts read. */
@@ -80,7 +62,7 @@ static bool overwrites_input(const struct state *s)
 /* The credits that all higher ranks together must have given before the slot is filled again. */
 static uint64_t credit_of(const struct state *s, const struct use *use)
 {
-    if (!is_long(s))
+    if (!pcoll_ring_is_cut(&s->ring))
         return pcoll_ring_returned(&use->at, nhigher(s));
     return use->at.turn * (uint64_t)nhigher(s);
 }
@@ -144,7 +126,7 @@ static int count_result(const struct state *s, const struct use *use)
 {
     const int emptied = pcoll_ring_emptied(&s->ring, &use->at);
 
-    if (!is_long(s) || !use->at.counts)
+    if (!pcoll_ring_is_cut(&s->ring) || !use->at.counts)
         return PCOLL_NONE;
     s->plan->gain[emptied]++;
     return emptied;
@@ -217,7 +199,7 @@ static void add_use(const struct state *s, uint64_t i)
         add_own_copy(s, &use, i, wait);
     else
         add_result(s, &use);
-    if (is_long(s) && use.at.closes)
+    if (pcoll_ring_is_cut(&s->ring) && use.at.closes)
         add_credits(s, &use);
     s->plan->gain[use.at.slot] = use.level;
 }
@@ -226,7 +208,7 @@ static void build(struct state *s)
 {
     for (s->phase = 0; s->phase < s->plan->nphases; s->phase++) {
         pcoll_plan_open(s->plan, s->phase);
-        for (int r = 0; !is_long(s) && r < s->plan->rank; r++)
+        for (int r = 0; !pcoll_ring_is_cut(&s->ring) && r < s->plan->rank; r++)
             pcoll_ring_return(s->plan, &s->ring, s->phase, r);
         for (uint64_t i = 0; i < s->ring.nsegments; i++)
             add_use(s, i);
@@ -242,17 +224,12 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
     return pcoll_unit_ring_make(signature, params, DEFAULT_SEGMENT);
 }
 
-static uint64_t temp_of(const struct pcoll_ring *ring, int rank)
-{
-    return (uint64_t)ring->slots * (uint64_t)rank * room(ring, rank);
-}
-
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
     const struct pcoll_ring ring = ring_of(signature, params);
 
-    return temp_of(&ring, signature->nranks - 1);
+    return pcoll_vector_ring_bytes(&ring, signature->nranks - 1);
 }
 
 static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
@@ -266,7 +243,7 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
 
     if (!pcoll_plan_begin(plan, pcoll_ring_counters(&s.ring) + both, pcoll_ring_phases(&s.ring)))
         return PCOLL_ERR_NOMEM;
-    plan->temp_bytes = temp_of(&s.ring, plan->rank);
+    plan->temp_bytes = pcoll_vector_ring_bytes(&s.ring, plan->rank);
     build(&s);
     return PCOLL_OK;
 }

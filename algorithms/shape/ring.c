@@ -74,6 +74,28 @@ struct pcoll_place pcoll_ring_place(const struct pcoll_ring *ring, int slot)
     return pcoll_at(PCOLL_TEMP, (uint64_t)slot * ring->slot_bytes);
 }
 
+/* The size of a vector's place in a slot in TEMP; 0: they are in a cell. */
+static uint64_t room(const struct pcoll_ring *ring, int n)
+{
+    if ((uint64_t)n * ring->slot_bytes <= PCOLL_CELL_BYTES)
+        return 0;
+    return pcoll_whole_lines(ring->slot_bytes);
+}
+
+uint64_t pcoll_vector_ring_bytes(const struct pcoll_ring *ring, int n)
+{
+    return (uint64_t)ring->slots * (uint64_t)n * room(ring, n);
+}
+
+struct pcoll_place pcoll_vector_ring_place(const struct pcoll_ring *ring, int slot, int n, int i)
+{
+    const uint64_t bytes = room(ring, n), number = (uint64_t)i;
+
+    if (bytes == 0)
+        return pcoll_at(PCOLL_CELL, (uint64_t)slot * PCOLL_CELL_BYTES + number * ring->slot_bytes);
+    return pcoll_at(PCOLL_TEMP, ((uint64_t)slot * (uint64_t)n + number) * bytes);
+}
+
 void pcoll_ring_return(struct pcoll_plan *plan, const struct pcoll_ring *ring, int phase, int peer)
 {
     struct pcoll_ring_use use;

@@ -111,6 +111,12 @@ static inline uint64_t pcoll_ring_bytes(const struct pcoll_ring *ring)
     return (uint64_t)ring->slots * ring->slot_bytes;
 }
 
+/* Slots that hold `n` vectors each, of a ring that pcoll_unit_ring_make has made: in cells, if the
+ * vectors of a slot fit one. The size of TEMP on the rank that owns them; and the place of vector
+ * `i`, if the slots have counters from 0 on. */
+uint64_t pcoll_vector_ring_bytes(const struct pcoll_ring *ring, int n);
+struct pcoll_place pcoll_vector_ring_place(const struct pcoll_ring *ring, int slot, int n, int i);
+
 /* A ring whose instances have one segment each can do without waiting for its last use: a rank that
  * starts the first instance of one half has completed all instances of the other half, and returns
  * that half. Add this credit for `peer` to the open phase, if it is such an instance. */
@@ -133,5 +139,13 @@ static inline bool pcoll_ring_runs_ahead(const struct pcoll_ring *ring)
  * for its turn, once per half ring. */
 struct pcoll_machine pcoll_ring_machine(const struct pcoll_ring *ring,
                                         const struct pcoll_machine *machine);
+
+/* The time between the signals of several ranks that fill the slots of one: they signal the counter
+ * of one slot, but in the calls before and after it those of others, so that calls overlap. */
+static inline double pcoll_ring_arrival(const struct pcoll_ring *ring,
+                                        const struct pcoll_machine *machine)
+{
+    return machine->arrival / ring->slots;
+}
 
 #endif /* PCOLL_RING_H */

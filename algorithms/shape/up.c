@@ -15,30 +15,14 @@ struct use {
 
 /* ---- slots ---- */
 
-/* The size of a vector's place in a slot in TEMP for `n` children; 0: they are in a cell. */
-static uint64_t room(const struct pcoll_ring *ring, int n)
-{
-    if ((uint64_t)n * ring->slot_bytes <= PCOLL_CELL_BYTES)
-        return 0;
-    return pcoll_whole_lines(ring->slot_bytes);
-}
-
-uint64_t pcoll_up_bytes(const struct pcoll_ring *ring, int nchildren)
-{
-    return (uint64_t)ring->slots * (uint64_t)nchildren * room(ring, nchildren);
-}
-
 /* Where a rank with `n` children, whose slots begin at `temp`, keeps what child `i` sends. */
 static struct pcoll_place vector_at(const struct pcoll_up *up, const struct use *use, uint64_t temp,
                                     int n, int i)
 {
-    const uint64_t bytes = room(&up->ring, n);
+    struct pcoll_place place = pcoll_vector_ring_place(&up->ring, use->at.slot, n, i);
 
-    if (bytes == 0)
-        return pcoll_at(PCOLL_CELL, (uint64_t)use->counter * PCOLL_CELL_BYTES +
-                                        (uint64_t)i * up->ring.slot_bytes);
-    return pcoll_at(PCOLL_TEMP,
-                    temp + ((uint64_t)use->at.slot * (uint64_t)n + (uint64_t)i) * bytes);
+    place.offset += place.buffer == PCOLL_CELL ? (uint64_t)up->counter * PCOLL_CELL_BYTES : temp;
+    return place;
 }
 
 static struct pcoll_place child_at(const struct pcoll_up *up, const struct use *use, int i)

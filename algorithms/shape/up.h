@@ -51,9 +51,6 @@ static inline int pcoll_up_counters(const struct pcoll_ring *ring)
     return pcoll_ring_counters(ring);
 }
 
-/* The bytes of TEMP on a rank with so many children. */
-uint64_t pcoll_up_bytes(const struct pcoll_ring *ring, int nchildren);
-
 /* Add the entries of segment `i` of phase `phase`, 0 <= i < ring.nsegments, in ascending order. */
 void pcoll_up_add(const struct pcoll_up *up, int phase, uint64_t i);
 
