@@ -117,6 +117,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
 #define PCOLL_ALGORITHMS(ALGORITHM)                                                                \
     ALGORITHM(barrier_butterfly)                                                                   \
     ALGORITHM(barrier_dissemination)                                                               \
+    ALGORITHM(barrier_knomial)                                                                     \
     ALGORITHM(bcast_eager)                                                                         \
     ALGORITHM(bcast_shared)                                                                        \
     ALGORITHM(bcast_binomial_get)                                                                  \

@@ -24,6 +24,7 @@ pcoll_sources += \
     %D%/barrier/team.h %D%/barrier/team.c \
     %D%/barrier/butterfly.c \
     %D%/barrier/dissemination.c \
+    %D%/barrier/knomial.c \
     %D%/bcast/eager.c \
     %D%/bcast/shared.c \
     %D%/bcast/knomial_put.c \

@@ -437,6 +437,11 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
+static bool is_open(const char *algorithm)
+{
+    return !algorithm || !*algorithm || strcmp(algorithm, "auto") == 0;
+}
+
 bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call)
 {
     char value[MPI_MAX_INFO_VAL + 1];
@@ -446,8 +451,8 @@ bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call)
     if (!out)
         return false;
     hint = hint_of(call->signature.coll, call->info, value, sizeof(value), out);
-    return (hint.algorithm && *hint.algorithm && strcmp(hint.algorithm, "auto") != 0) ||
-           hint.radix > 0 || hint.segment > 0 || wants_race(call->info, out);
+    return !is_open(hint.algorithm) || hint.radix > 0 || hint.segment > 0 ||
+           wants_race(call->info, out);
 }
 
 uint64_t MPIDI_PCOLL_settings_hash(enum pcoll_coll coll)
@@ -483,6 +488,19 @@ static bool recall(const struct MPIDI_PCOLL_comm *state, const struct pcoll_sign
     return MPIDI_PCOLL_recall(state->known, signature, caps, hint, races, choice);
 }
 
+/* Of the barrier of ordinary calls where ranks share cores, if the user leaves it open: rank 0
+ * should leave first, as it leaves MPICH's. It is the root of most calls that follow, in which the
+ * other ranks would wait for it (doc/notes/when-to-promote.md). Returns whether the hint says so
+ * now. */
+static bool prefer_rank_0_first(const struct MPIDI_PCOLL_call *call, struct pcoll_hint *hint)
+{
+    if (!call->is_promoted || call->signature.coll != PCOLL_BARRIER || !MPIDI_PCOLL_crowded ||
+        !is_open(hint->algorithm))
+        return false;
+    hint->algorithm = pcoll_barrier_knomial.name;
+    return true;
+}
+
 static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
                    struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
@@ -493,6 +511,7 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
     /* What wins with parameters that a hint has fixed would be learned for calls without it. */
     const bool races =
         wants_race(call->info, out) && may_race && hint.radix == 0 && hint.segment == 0;
+    const bool is_rank_0_first = prefer_rank_0_first(call, &hint);
     struct pcoll_caps caps = caps_of(state, call->is_promoted);
 
     caps.mapped = is_mapped;
@@ -524,6 +543,8 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
             return;
         }
         *choice = few[0];
+        if (is_rank_0_first)
+            choice->reason = "rank 0 leaves first";
         if (MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, races, choice)) {
             proposal->nrivals = n - 1;
             memcpy(proposal->rivals, few + 1, (size_t)proposal->nrivals * sizeof(*few));
