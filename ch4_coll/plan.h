@@ -14,8 +14,7 @@
 /* What a start must know of earlier ones. */
 enum MPIDI_PCOLL_past {
     MPIDI_PCOLL_PLAIN, /* nothing */
-    MPIDI_PCOLL_NEVER_STARTED,
-    MPIDI_PCOLL_STARTED_ONCE,
+    MPIDI_PCOLL_YOUNG, /* how many there were */
     MPIDI_PCOLL_FAILED /* an instance failed; starts are refused */
 };
 
@@ -49,6 +48,7 @@ struct MPIDI_PCOLL_plan {
     bool active;
     bool busy; /* a thread is progressing it, perhaps in a user's function without the lock */
     enum MPIDI_PCOLL_past past;
+    int starts;                           /* of a young plan */
     struct MPIDI_PCOLL_plan *prev, *next; /* active plans */
 
     /* Called when the instance has ended, successfully or with an error that the wait call returns;

@@ -12,6 +12,7 @@
 
 #include "request.h"
 
+#include "huge_pages.h"
 #include "lock.h"
 #include "mpich_version.h"
 #include "mpir_coll_offload_hooks.h"
@@ -69,7 +70,7 @@ struct MPIDI_PCOLL_request *MPIDI_PCOLL_request_create(void)
     if (!request)
         return NULL;
     request->plan.completed = complete;
-    request->plan.past = MPIDI_PCOLL_NEVER_STARTED;
+    request->plan.past = MPIDI_PCOLL_YOUNG;
     request->real = create_real();
     request->preq = create_preq();
     if (request->real && request->preq)
@@ -104,21 +105,28 @@ MPIR_Request *MPIDI_PCOLL_request_issue(struct MPIDI_PCOLL_request *request)
 
 /* ---- start and wait ---- */
 
+static void grow_up(struct MPIDI_PCOLL_plan *plan)
+{
+    const int starts = ++plan->starts;
+
+    if (starts == 2)
+        MPIDI_PCOLL_started_again(plan->state, plan->plan->signature.coll);
+    if (starts < 2 ||
+        (starts < MPIDI_PCOLL_HUGE_PAGES_FROM && MPIDI_PCOLL_may_use_huge_pages(plan)))
+        return;
+    if (starts == MPIDI_PCOLL_HUGE_PAGES_FROM)
+        MPIDI_PCOLL_use_huge_pages(plan);
+    plan->past = MPIDI_PCOLL_PLAIN;
+}
+
 static int look_back(struct MPIDI_PCOLL_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    switch (plan->past) {
-        case MPIDI_PCOLL_NEVER_STARTED:
-            plan->past = MPIDI_PCOLL_STARTED_ONCE;
-            break;
-        case MPIDI_PCOLL_STARTED_ONCE:
-            plan->past = MPIDI_PCOLL_PLAIN;
-            MPIDI_PCOLL_started_again(plan->state, plan->plan->signature.coll);
-            break;
-        default:
-            MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    }
+    if (plan->past == MPIDI_PCOLL_YOUNG)
+        grow_up(plan);
+    else
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     return mpi_errno;
 }
 
@@ -180,7 +188,7 @@ void MPIDI_PCOLL_free(MPIR_Request *preq)
     const bool leaves = MPIDI_PCOLL_has_lock() || request->plan.active;
 
     MPIDI_PCOLL_lock_lists();
-    if (request->plan.past != MPIDI_PCOLL_PLAIN && request->plan.past != MPIDI_PCOLL_FAILED)
+    if (request->plan.past == MPIDI_PCOLL_YOUNG && request->plan.starts < 2)
         MPIDI_PCOLL_used_once(state, &request->plan.plan->signature, request->plan.is_reused);
     preq->comm = NULL;
     DL_DELETE(state->requests, request);

@@ -243,6 +243,7 @@ void MPIDI_PCOLL_reuse_take(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_pl
     *plan = idle->plan;
     plan->completed = own.completed;
     plan->past = own.past;
+    plan->starts = own.starts;
     plan->is_reused = true;
     move(plan, call);
     plan->state->refs++;

@@ -13,7 +13,7 @@ pcoll_sources += \
     %D%/memory/process.h %D%/memory/process.c %D%/memory/object.h %D%/memory/object.c \
     %D%/memory/arena.h %D%/memory/arena.c %D%/memory/extents.h %D%/memory/extents.c \
     %D%/memory/heap.h %D%/memory/heap.c %D%/memory/attach.c %D%/memory/cma.h %D%/memory/cma.c \
-    %D%/memory/xpmem.h %D%/memory/xpmem.c \
+    %D%/memory/xpmem.h %D%/memory/xpmem.c %D%/memory/huge.h %D%/memory/huge.c \
     %D%/node/node.h %D%/node/nodes.h %D%/node/nodes.c %D%/node/group.h %D%/node/group.c \
     %D%/node/distance.h %D%/node/distance.c %D%/node/measure.h %D%/node/measure.c \
     %D%/node/sharing.h %D%/node/sharing.c \

@@ -213,3 +213,15 @@ struct pcoll_sysfs pcoll_sysfs_here(void)
     pthread_mutex_unlock(&mutex);
     return result;
 }
+
+size_t pcoll_sysfs_huge_page(const char *root)
+{
+    char line[LINE];
+    size_t bytes;
+
+    if (!read_line(line, root, "enabled") || strstr(line, "[never]") != NULL ||
+        !read_line(line, root, "hpage_pmd_size"))
+        return 0;
+    bytes = strtoull(line, NULL, 10);
+    return (bytes & (bytes - 1)) == 0 ? bytes : 0;
+}

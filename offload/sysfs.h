@@ -29,4 +29,10 @@ struct pcoll_sysfs pcoll_sysfs_read(const char *root, const cpu_set_t *cpus);
  * changed. Thread-safe. */
 struct pcoll_sysfs pcoll_sysfs_here(void);
 
+#define PCOLL_SYSFS_HUGE "/sys/kernel/mm/transparent_hugepage"
+
+/* The bytes of a huge page of memory that is not a file's, from what is told below `root`; 0: there
+ * are none, or the administrator wants none. */
+size_t pcoll_sysfs_huge_page(const char *root);
+
 #endif /* PCOLL_SYSFS_H */

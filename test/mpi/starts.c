@@ -4,7 +4,8 @@
  *
  *   -times=N (1000)   of barrier and broadcast; a quarter of it of the others
  *   -only=barrier,bcast,...
- *   -few              one size of each kind, N starts of each */
+ *   -few              one size of each kind, N starts of each
+ *   -long             as -few, with blocks of 5 MB: a part of them gets huge pages */
 
 #include "trial.h"
 
@@ -67,6 +68,12 @@ static void few_plans(int times, int last)
         many((enum trial_kind)kind, kind == TRIAL_BCAST ? 20000 : 20, last, times);
 }
 
+static void long_plans(int times, int last)
+{
+    for (int kind = 0; kind < TRIAL_KINDS; kind++)
+        many((enum trial_kind)kind, 5000000, last, times);
+}
+
 static void many_plans(int times, int last)
 {
     static const size_t sizes[] = {8, 49, 5000, 70000};
@@ -89,6 +96,11 @@ int main(int argc, char **argv)
 
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     times = (int)check_number("times", 1000);
-    (check_option("few") != NULL ? few_plans : many_plans)(times, check.size - 1);
+    if (check_option("few") != NULL)
+        few_plans(times, check.size - 1);
+    else if (check_option("long") != NULL)
+        long_plans(times, check.size - 1);
+    else
+        many_plans(times, check.size - 1);
     return check_done();
 }

@@ -21,6 +21,7 @@ check_PROGRAMS += \
     %D%/test_extents \
     %D%/test_goal \
     %D%/test_heap \
+    %D%/test_huge \
     %D%/test_hints \
     %D%/test_kept \
     %D%/test_levels \

@@ -288,6 +288,27 @@ static void test_refusals(void)
     expect_refusal("type", "Instruction");
 }
 
+static void expect_huge_page(const char *enabled, const char *bytes, size_t expected)
+{
+    begin();
+    put(enabled, "enabled");
+    put(bytes, "hpage_pmd_size");
+    tap_ok(pcoll_sysfs_huge_page(root) == expected, "huge pages '%s' of '%s' bytes: %zu", enabled,
+           bytes, expected);
+    end();
+}
+
+static void test_huge_pages(void)
+{
+    expect_huge_page("always [madvise] never", "2097152", 2 * MIB);
+    expect_huge_page("[always] madvise never", "2097152", 2 * MIB);
+    expect_huge_page("always madvise [never]", "2097152", 0);
+    expect_huge_page("", "2097152", 0);
+    expect_huge_page("[always] madvise never", "", 0);
+    expect_huge_page("[always] madvise never", "2097153", 0);
+    expect_huge_page("[always] madvise never", "none", 0);
+}
+
 /* The level of two ranks, bound to these cores. */
 static void expect_level(int first_a, int last_a, int first_b, int last_b, enum pcoll_level level)
 {
@@ -379,6 +400,7 @@ int main(void)
     test_threads();
     test_unknown();
     test_refusals();
+    test_huge_pages();
     test_levels();
     test_sharing();
     test_here();
