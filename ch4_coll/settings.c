@@ -12,6 +12,7 @@
 #include "report.h"
 #include "wisdom.h"
 
+#include "algorithms/util.h"
 #include "offload/memory/heap.h"
 #include "offload/node/sharing.h"
 
@@ -264,39 +265,60 @@ static struct pcoll_table *load_table(FILE *out)
 
 #define INFO_KEY "info key " /* with which messages name a key */
 
-/* A number that an info key sets, or its variable. */
-struct number {
-    const char *info_key, *cvar;
-    int fallback; /* the variable's value */
+/* The numbers by which the user says how to choose; 0: nothing is said. A program may set their
+ * variables between two calls (MPI_T), so the hash of the settings has them all. */
+enum { RADIX, SEGMENT_SIZE, MAX_TEMP, NUMBERS };
+static const struct number {
+    const char *cvar, *info_key; /* NULL: no key */
+    const int *value;            /* the variable's */
+} numbers[NUMBERS] = {
+#define NUMBER(NAME, key)                                                                          \
+    {                                                                                              \
+        "MPIR_CVAR_COLL_OFFLOAD_" #NAME, key, &MPIR_CVAR_COLL_OFFLOAD_##NAME                       \
+    }
+    [RADIX] = NUMBER(RADIX, INFO_KEY "coll_offload_radix"),
+    [SEGMENT_SIZE] = NUMBER(SEGMENT_SIZE, INFO_KEY "coll_offload_segment_size"),
+    [MAX_TEMP] = NUMBER(MAX_TEMP, NULL),
+#undef NUMBER
 };
 
-/* *origin_p is what has set it. */
-static uint64_t info_number(MPIR_Info *info, struct number number, const char **origin_p, FILE *out)
+static uint64_t number_of(int which)
 {
+    const int value = *numbers[which].value;
+
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* *origin_p is what has set it. */
+static uint64_t info_number(MPIR_Info *info, int which, const char **origin_p, FILE *out)
+{
+    const struct number *number = &numbers[which];
     char value[64] = "", *end = value;
     unsigned long long given;
     int found = 0;
 
-    *origin_p = number.cvar;
+    *origin_p = number->cvar;
     if (info)
-        MPIR_Info_get_impl(info, number.info_key + strlen(INFO_KEY), sizeof(value) - 1, value,
+        MPIR_Info_get_impl(info, number->info_key + strlen(INFO_KEY), sizeof(value) - 1, value,
                            &found);
     if (!found)
-        return (uint64_t)(number.fallback > 0 ? number.fallback : 0);
+        return number_of(which);
     given = strtoull(value, &end, 10);
     if (end != value && *end == '\0' && value[0] != '-') {
-        *origin_p = number.info_key;
+        *origin_p = number->info_key;
         return given;
     }
-    fprintf(out, "%s: '%s' is not a number (allowed: 0, 1, 2, ...); ignored\n", number.info_key,
+    fprintf(out, "%s: '%s' is not a number (allowed: 0, 1, 2, ...); ignored\n", number->info_key,
             value);
-    return (uint64_t)(number.fallback > 0 ? number.fallback : 0);
+    return number_of(which);
 }
 
-static void check_cvar(const char *name, int value, int min, FILE *out)
+static void check_numbers(FILE *out)
 {
-    if (value < min)
-        fprintf(out, "%s: %d is not allowed (at least %d); ignored\n", name, value, min);
+    for (int i = 0; i < NUMBERS; i++)
+        if (*numbers[i].value < 0)
+            fprintf(out, "%s: %d is not allowed (at least 0); ignored\n", numbers[i].cvar,
+                    *numbers[i].value);
 }
 
 struct names {
@@ -343,21 +365,14 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
                                  FILE *out)
 {
     struct names names = names_of(coll);
-    const struct number radix = {INFO_KEY "coll_offload_radix", "MPIR_CVAR_COLL_OFFLOAD_RADIX",
-                                 MPIR_CVAR_COLL_OFFLOAD_RADIX};
-    const struct number segment = {INFO_KEY "coll_offload_segment_size",
-                                   "MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE",
-                                   MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE};
     struct pcoll_hint hint = {.algorithm = names.value, .algorithm_origin = names.cvar};
-    const uint64_t wanted = info_number(info, radix, &hint.radix_origin, out);
+    const uint64_t wanted = info_number(info, RADIX, &hint.radix_origin, out);
     int found = 0;
 
-    check_cvar("MPIR_CVAR_COLL_OFFLOAD_RADIX", MPIR_CVAR_COLL_OFFLOAD_RADIX, 0, out);
-    check_cvar("MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, 0, out);
-    check_cvar("MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP", MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP, 0, out);
+    check_numbers(out);
     hint.teams = MPIDI_PCOLL_forced()->teams;
     hint.radix = wanted > INT_MAX ? INT_MAX : (int)wanted;
-    hint.segment = info_number(info, segment, &hint.segment_origin, out);
+    hint.segment = info_number(info, SEGMENT_SIZE, &hint.segment_origin, out);
     if (info)
         MPIR_Info_get_impl(info, KEY, length - 1, value, &found);
     if (found) {
@@ -372,14 +387,13 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
 
 static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_promoted)
 {
-    const int temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
     const struct pcoll_medium *medium = state->medium;
     struct pcoll_caps caps = {
         .level = state->level,
         .rails = medium->group_rails(state->group),
         .provides = allowed(state, is_promoted),
         .user_rma_threshold = MPIDI_PCOLL_forced()->cma_from,
-        .max_temp = temp > 0 ? (uint64_t)temp : 0,
+        .max_temp = number_of(MAX_TEMP),
         .measured = medium->group_machine(state->group),
         .cores = MPIDI_PCOLL_cores().count,
     };
@@ -457,14 +471,12 @@ bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call)
 
 uint64_t MPIDI_PCOLL_settings_hash(enum pcoll_coll coll)
 {
-    const uint64_t prime = UINT64_C(0x100000001b3);
     uint64_t hash = MPIDI_PCOLL_hash(names_of(coll).value);
 
-    hash = hash * prime ^ MPIDI_PCOLL_hash(MPIR_CVAR_COLL_OFFLOAD_EFFORT);
-    hash = hash * prime ^ (uint64_t)MPIR_CVAR_COLL_OFFLOAD_RADIX;
-    hash = hash * prime ^ (uint64_t)MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE;
-    hash = hash * prime ^ (uint64_t)MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
-    return hash * prime ^ (uint64_t)MPIDI_PCOLL_crowded;
+    hash = pcoll_hash_add(hash, MPIDI_PCOLL_hash(MPIR_CVAR_COLL_OFFLOAD_EFFORT));
+    for (int i = 0; i < NUMBERS; i++)
+        hash = pcoll_hash_add(hash, (uint64_t)*numbers[i].value);
+    return pcoll_hash_add(hash, MPIDI_PCOLL_crowded);
 }
 
 /* Rank 0's operands are, and so, it expects, are those of the other ranks. */
