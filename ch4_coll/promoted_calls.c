@@ -53,13 +53,12 @@ static int copy_out(const void *from, struct MPIDI_PCOLL_block to)
     return mpi_errno;
 }
 
-/* Run a plan. The rank sends so many blocks, and receives so many. A buffer's address may be 0
- * (MPI_BOTTOM). */
-static int run(struct MPIDI_PCOLL_promoted *plan, int nsent, const struct MPIDI_PCOLL_blocks *sent,
-               int nreceived, const struct MPIDI_PCOLL_blocks *received)
+/* Run a plan, unless mpi_errno is an error. The rank sends so many blocks, and receives so many. A
+ * buffer's address may be 0 (MPI_BOTTOM). */
+static int run(int mpi_errno, struct MPIDI_PCOLL_promoted *plan, int nsent,
+               const struct MPIDI_PCOLL_blocks *sent, int nreceived,
+               const struct MPIDI_PCOLL_blocks *received)
 {
-    int mpi_errno = MPI_SUCCESS;
-
     for (int i = 0; i < nsent && mpi_errno == MPI_SUCCESS; i++)
         mpi_errno = copy_in((char *)plan->in + i * plan->block, MPIDI_PCOLL_block(sent, i));
     if (mpi_errno == MPI_SUCCESS)
@@ -117,11 +116,9 @@ int MPIDI_PCOLL_Bcast(void *buffer, MPI_Aint count, MPI_Datatype type, int root,
     struct MPIDI_PCOLL_promoted *plan;
     int mpi_errno = find_movement(PCOLL_BCAST, root, count, type, comm, &plan);
 
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (!plan)
+    if (mpi_errno == MPI_SUCCESS && !plan)
         return (MPID_Bcast)(buffer, count, type, root, comm, errflag);
-    return run(plan, comm->rank == root, &message, comm->rank != root, &message);
+    return run(mpi_errno, plan, comm->rank == root, &message, comm->rank != root, &message);
 }
 
 int MPIDI_PCOLL_Gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -137,13 +134,11 @@ int MPIDI_PCOLL_Gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sen
     if (is_group(comm))
         mpi_errno = find_movement(PCOLL_GATHER, root, is_root ? recvcount : sendcount,
                                   is_root ? recvtype : sendtype, comm, &plan);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (!plan)
+    if (mpi_errno == MPI_SUCCESS && !plan)
         return (MPID_Gather)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
                              errflag);
     own = own_block(sendbuf, sendcount, sendtype, &all, comm->rank);
-    return run(plan, 1, &own, is_root ? comm->local_size : 0, &all);
+    return run(mpi_errno, plan, 1, &own, is_root ? comm->local_size : 0, &all);
 }
 
 int MPIDI_PCOLL_Scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -159,12 +154,11 @@ int MPIDI_PCOLL_Scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype se
     if (is_group(comm))
         mpi_errno = find_movement(PCOLL_SCATTER, root, is_root ? sendcount : recvcount,
                                   is_root ? sendtype : recvtype, comm, &plan);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (!plan)
+    if (mpi_errno == MPI_SUCCESS && !plan)
         return (MPID_Scatter)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
                               comm, errflag);
-    return run(plan, is_root ? comm->local_size : 0, &all, recvbuf != MPI_IN_PLACE, &own);
+    return run(mpi_errno, plan, is_root ? comm->local_size : 0, &all, recvbuf != MPI_IN_PLACE,
+               &own);
 }
 
 int MPIDI_PCOLL_Allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -176,13 +170,11 @@ int MPIDI_PCOLL_Allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
     struct MPIDI_PCOLL_blocks own;
     int mpi_errno = find_movement(PCOLL_ALLGATHER, 0, recvcount, recvtype, comm, &plan);
 
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (!plan)
+    if (mpi_errno == MPI_SUCCESS && !plan)
         return (MPID_Allgather)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
                                 errflag);
     own = own_block(sendbuf, sendcount, sendtype, &all, comm->rank);
-    return run(plan, 1, &own, comm->local_size, &all);
+    return run(mpi_errno, plan, 1, &own, comm->local_size, &all);
 }
 
 /* An allgather of blocks as long as the longest one. */
@@ -201,13 +193,11 @@ int MPIDI_PCOLL_Allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
         longest = MPL_MAX(longest, recvcounts[r]);
     if (is_group(comm))
         mpi_errno = find_movement(PCOLL_ALLGATHER, 0, longest, recvtype, comm, &plan);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (!plan)
+    if (mpi_errno == MPI_SUCCESS && !plan)
         return (MPID_Allgatherv)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
                                  recvtype, comm, errflag);
     own = own_block(sendbuf, sendcount, sendtype, &all, comm->rank);
-    return run(plan, 1, &own, comm->local_size, &all);
+    return run(mpi_errno, plan, 1, &own, comm->local_size, &all);
 }
 
 int MPIDI_PCOLL_Alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -221,12 +211,10 @@ int MPIDI_PCOLL_Alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype s
     struct MPIDI_PCOLL_promoted *plan;
     int mpi_errno = find_movement(PCOLL_ALLTOALL, 0, recvcount, recvtype, comm, &plan);
 
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (!plan)
+    if (mpi_errno == MPI_SUCCESS && !plan)
         return (MPID_Alltoall)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
                                errflag);
-    return run(plan, comm->local_size, &sent, comm->local_size, &received);
+    return run(mpi_errno, plan, comm->local_size, &sent, comm->local_size, &received);
 }
 
 /* ---- calls that reduce ---- */
@@ -259,7 +247,7 @@ static bool serve_reduction(enum pcoll_coll coll, int root, const void *sendbuf,
     if (*mpi_errno_p == MPI_SUCCESS && !plan)
         return false;
     if (*mpi_errno_p == MPI_SUCCESS)
-        *mpi_errno_p = run(plan, nsent, &sent, plan->out_bytes > 0, &received);
+        *mpi_errno_p = run(MPI_SUCCESS, plan, nsent, &sent, plan->out_bytes > 0, &received);
     return true;
 }
 
