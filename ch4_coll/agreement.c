@@ -8,6 +8,7 @@
 #include "reuse.h"
 #include "settings.h"
 
+#include "algorithms/util.h"
 #include "offload/agree.h"
 #include "offload/edges.h"
 #include "offload/memory/heap.h"
@@ -30,9 +31,10 @@ static int agree(const struct MPIDI_PCOLL_comm *state, enum pcoll_round round, b
 /* ---- the call and its algorithm ---- */
 
 enum {
-    ODD,    /* of a reduction: it does not commute; otherwise: blocks are scattered */
-    WANTED, /* does a rank want a plan (once.h) */
-    REUSED, /* the number of the plan that this rank has for the call (reuse.h) */
+    ORDERED,             /* of a reduction: it does not commute */
+    SCATTERED = ORDERED, /* of other calls, in the same word: blocks are scattered */
+    WANTED,              /* does a rank want a plan (once.h) */
+    REUSED,              /* the number of the plan that this rank has for the call (reuse.h) */
     IN_PLACE,
     BYTES,
     SHAPE, /* a hash of the unit and all blocks */
@@ -47,14 +49,13 @@ _Static_assert(
     NTERMS + 1 + (ROW - IN_PLACE) <= PCOLL_TERM_WORDS,
     "they fit into a round, in which REUSED and those from IN_PLACE to SHAPE take two words each");
 
-/* FNV-1a, by words; without blocks it differs wherever the unit does. */
+/* Without blocks it differs wherever the unit does. */
 static uint64_t hash_of_shape(const struct pcoll_signature *signature)
 {
-    const uint64_t prime = UINT64_C(0x100000001b3);
-    uint64_t hash = (UINT64_C(0xcbf29ce484222325) ^ signature->unit) * prime;
+    uint64_t hash = pcoll_hash_add(PCOLL_HASH_START, signature->unit);
 
     for (int r = 0; signature->blocks && r <= signature->nranks; r++)
-        hash = (hash ^ signature->blocks[r]) * prime;
+        hash = pcoll_hash_add(hash, signature->blocks[r]);
     return hash;
 }
 
@@ -68,10 +69,12 @@ static void say_call(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCO
                      struct pcoll_term *terms)
 {
     const struct pcoll_signature *signature = &call->signature;
-    const bool is_odd =
-        pcoll_coll_has(signature->coll, PCOLL_REDUCES) ? !signature->commutes : call->is_scattered;
 
-    terms[ODD] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = is_odd};
+    terms[ORDERED] = (struct pcoll_term){.kind = PCOLL_TERM_MAX};
+    if (pcoll_coll_has(signature->coll, PCOLL_REDUCES))
+        terms[ORDERED].value = !signature->commutes;
+    else
+        terms[SCATTERED].value = call->is_scattered;
     terms[WANTED] = (struct pcoll_term){
         .kind = PCOLL_TERM_MAX, .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)};
     terms[IN_PLACE] =
@@ -135,7 +138,7 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     const bool same_shape = !terms[BYTES].differs && !terms[SHAPE].differs;
     const bool same_place = !terms[IN_PLACE].differs;
     const bool reduces = pcoll_coll_has(call->signature.coll, PCOLL_REDUCES);
-    const bool is_scattered = !reduces && terms[ODD].value;
+    const bool is_scattered = !reduces && terms[SCATTERED].value;
     const char *why = why_ranks_differ(same_shape, same_place || !one_place);
     const uint32_t row = (uint32_t)terms[ROW].value;
     uint64_t params[NTERMS - PARAMS];
@@ -153,7 +156,7 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
         choice->algorithm = NULL;
     call->is_scattered = is_scattered || !same_shape || !same_place;
     call->signature.in_place = same_place && terms[IN_PLACE].value;
-    call->signature.commutes = reduces && !terms[ODD].value;
+    call->signature.commutes = reduces && !terms[ORDERED].value;
 }
 
 /* A user's function is called for the user's data only. An ordinary call is no init, which may take

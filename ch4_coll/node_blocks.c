@@ -7,6 +7,7 @@
 
 #include "mpidimpl.h"
 
+#include "algorithms/util.h"
 #include "offload/memory/object.h"
 
 #include "mpir_pmi.h"
@@ -32,11 +33,7 @@ static size_t size_of_object(void)
 
 uint64_t MPIDI_PCOLL_hash(const char *text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; text && *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
+    return pcoll_hash(text, text ? strlen(text) : 0);
 }
 
 /* MPICH's nodes may be several on one machine. The job's name may be longer than a file's. */
