@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "algorithms/util.h"
 #include "offload/agree.h"
 #include "offload/interfaces.h"
 
@@ -107,17 +108,10 @@ void pcoll_autonomous_memory_fini(struct pcoll_autonomous_memory *m)
 
 int pcoll_autonomous_neighbor(const struct pcoll_plan *plan, int rank)
 {
-    int low = 0, high = plan->nneighbors - 1;
+    const int *found =
+        bsearch(&rank, plan->neighbors, (size_t)plan->nneighbors, sizeof(rank), pcoll_compare_ints);
 
-    while (low < high) {
-        const int middle = (low + high) / 2;
-
-        if (plan->neighbors[middle] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low <= high && plan->neighbors[low] == rank ? low : PCOLL_NONE;
+    return found ? (int)(found - plan->neighbors) : PCOLL_NONE;
 }
 
 enum pcoll_result pcoll_autonomous_spin(struct pcoll_bound *bound, unsigned spins)
