@@ -191,8 +191,10 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(reduce_multi_leader_sliced)                                                          \
     ALGORITHM(reduce_scatter_block_direct)                                                         \
     ALGORITHM(reduce_scatter_block_direct_get)                                                     \
+    ALGORITHM(reduce_scatter_block_node_aware)                                                     \
     ALGORITHM(reduce_scatter_direct)                                                               \
     ALGORITHM(reduce_scatter_direct_get)                                                           \
+    ALGORITHM(reduce_scatter_node_aware)                                                           \
     ALGORITHM(scan_direct)                                                                         \
     ALGORITHM(scan_chain)                                                                          \
     ALGORITHM(scan_doubling)                                                                       \

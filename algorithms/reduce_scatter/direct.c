@@ -153,19 +153,33 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
     return has_memory ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
-/* Each rank puts N - 1 blocks, and reduces as many. */
+/* All ranks of a node put a segment through one port. */
+static double cost_of_puts(const struct pcoll_signature *signature,
+                           const struct pcoll_machine *machine, double segments)
+{
+    struct pcoll_machine own = *machine;
+    struct pcoll_hop hop;
+
+    own.g *= pcoll_cost_port_load(signature);
+    own.rma = 0;
+    hop = pcoll_cost_hop(signature, &own, (double)signature->bytes / segments);
+    return hop.first + (signature->nranks - 2) * hop.gap;
+}
+
+/* Each rank puts N - 1 blocks, and reduces as many, which its peers have put. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
     const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
     const double segments = (double)nsegments_of(signature, params);
     const double bytes = peers * (double)signature->bytes;
-    const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    const double reduced =
+        crowd * (segments * pcoll_cost_node(machine).o + bytes * pcoll_cost_node(machine).reduce);
 
-    return machine->call +
-           segments * (pcoll_cost_wave(signature, machine, peers, true) +
-                       crowd * pcoll_cost_node(machine).o) +
-           bytes * crowd * (rate + machine->reduce);
+    if (pcoll_is_over_wire(signature))
+        return machine->call + segments * cost_of_puts(signature, machine, segments) + reduced;
+    return machine->call + segments * pcoll_cost_wave(signature, machine, peers, true) +
+           bytes * crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) + reduced;
 }
 
 #define ROW(NAME, name_of_collective)                                                              \

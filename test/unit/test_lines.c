@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "algorithms/plan/topology.h"
 #include "test/unit/job.h"
 #include "test/unit/question.h"
 #include "test/unit/tables.h"
@@ -37,6 +38,28 @@ static void check(const char *name, enum pcoll_coll coll, int radix, struct line
                got.polled == expected.polled,
            "%s/%s on 8 ranks: %d writers, %d written, %d polled", pcoll_coll_name(coll), name,
            got.writers, got.written, got.polled);
+}
+
+/* Members of a team write to each other, and one of each team to an owner. */
+static void check_teams(enum pcoll_coll coll)
+{
+    enum { SIZE = 8 };
+    int nodes[RANKS];
+    struct pcoll_topology *topology;
+    struct job job = {.algorithm = pcoll_algorithm_find(coll, "node_aware"),
+                      .signature = {.coll = coll, .nranks = RANKS, .bytes = 8}};
+    struct lines got;
+
+    for (int r = 0; r < RANKS; r++)
+        nodes[r] = r / SIZE;
+    if (pcoll_topology_create(nodes, NULL, RANKS, &topology) != PCOLL_OK)
+        abort();
+    job.signature.topology = topology;
+    got = lines_of(&job);
+    tap_ok(got.writers == RANKS / SIZE && got.written == 2 * (SIZE - 1 + RANKS / SIZE),
+           "%s/node_aware on %d ranks in teams of %d: %d writers, %d written",
+           pcoll_coll_name(coll), RANKS, SIZE, got.writers, got.written);
+    pcoll_topology_destroy(topology);
 }
 
 static void check_choice(const struct pcoll_table *table, enum pcoll_coll coll)
@@ -80,6 +103,8 @@ int main(void)
     check("dissemination", PCOLL_BARRIER, 8, (struct lines){7, 14, 2});
     /* a ring of 8 slots: the root fills those of its children, which tell it that they are free */
     check("eager", PCOLL_BCAST, 8, (struct lines){7, 56, 8});
+    check_teams(PCOLL_REDUCE_SCATTER_BLOCK);
+    check_teams(PCOLL_REDUCE_SCATTER);
     for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++)
         check_choice(table, few[i]);
     pcoll_table_destroy(table);

@@ -495,6 +495,10 @@ int main(void)
                     members, 0.35);
         check_nodes(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 4}, members, 0.5);
         check_nodes(PCOLL_ALLTOALL, "node_aware", (struct pcoll_params){0}, members, 0.3);
+        check_nodes(PCOLL_REDUCE_SCATTER_BLOCK, "direct", (struct pcoll_params){.segment = 1 << 20},
+                    members, 0.25);
+        check_nodes(PCOLL_REDUCE_SCATTER_BLOCK, "node_aware",
+                    (struct pcoll_params){.segment = 1 << 20}, members, 0.3);
         check_edges(PCOLL_ALLTOALLV, members);
         check_edges(PCOLL_NEIGHBOR_ALLTOALLV, members);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_USER},
