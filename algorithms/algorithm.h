@@ -60,7 +60,7 @@ enum pcoll_team_use {
 
 struct pcoll_algorithm {
     const char *name;  /* as in CVARs, info keys and the tuning table */
-    const char *alias; /* MPICH's name for the same algorithm; NULL: there is none */
+    const char *alias; /* another name: MPICH's, or that of radix 2; NULL: there is none */
     enum pcoll_coll coll;
     const char *description; /* how it works: one line */
     const char *when;        /* the calls that it suits best: one line, without a verb */
@@ -120,8 +120,6 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(barrier_knomial)                                                                     \
     ALGORITHM(bcast_eager)                                                                         \
     ALGORITHM(bcast_shared)                                                                        \
-    ALGORITHM(bcast_binomial_get)                                                                  \
-    ALGORITHM(bcast_binomial_put)                                                                  \
     ALGORITHM(bcast_knomial_get)                                                                   \
     ALGORITHM(bcast_knomial_put)                                                                   \
     ALGORITHM(bcast_chain)                                                                         \

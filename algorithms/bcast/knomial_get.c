@@ -129,22 +129,12 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
            pcoll_cost_knomial(tree, hop_of(signature, machine));
 }
 
-const struct pcoll_algorithm pcoll_bcast_binomial_get = {
-    .name = "binomial_get",
-    .coll = PCOLL_BCAST,
-    .description = "binomial tree, children read from the user buffer",
-    .when = "long messages on few ranks of a node, as the readers' cores copy",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = pcoll_no_temp,
-    .paths = PCOLL_PATH_BIT_USER,
-};
-
 const struct pcoll_algorithm pcoll_bcast_knomial_get = {
     .name = "knomial_get",
+    .alias = "binomial_get",
     .coll = PCOLL_BCAST,
     .description = "k-nomial tree, children read from the user buffer",
-    .when = "long messages on two ranks of a node, or of mapped memory, as the readers' cores copy",
+    .when = "long messages on few ranks of a node, or in mapped memory, as the readers' cores copy",
     .generate = generate,
     .cost = cost,
     .temp_bytes = pcoll_no_temp,

@@ -97,19 +97,9 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     return pcoll_cost_waves(signature, machine, 1, 1) + ready + pcoll_cost_knomial(tree, hop);
 }
 
-const struct pcoll_algorithm pcoll_bcast_binomial_put = {
-    .name = "binomial_put",
-    .coll = PCOLL_BCAST,
-    .description = "binomial tree, parents write to the user buffer",
-    .when = "medium and long messages on few nodes, as the sender drives the transfer",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = pcoll_no_temp,
-    .paths = PCOLL_PATH_BIT_USER,
-};
-
 const struct pcoll_algorithm pcoll_bcast_knomial_put = {
     .name = "knomial_put",
+    .alias = "binomial_put",
     .coll = PCOLL_BCAST,
     .description = "k-nomial tree, parents write to the user buffer",
     .when = "medium and long messages where the sender drives the transfer",

@@ -101,7 +101,7 @@ static long long chunks_of_all(void)
  * which on two ranks copy together. */
 static void counts_chunks(void)
 {
-    MPI_Info info = call_algorithm("binomial_get");
+    MPI_Info info = call_algorithm("knomial_get");
     const long long before = chunks_of_all(), ended = check_pvar("coll_offload_agent_ended");
     struct trial trial;
 

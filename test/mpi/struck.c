@@ -182,7 +182,7 @@ int main(int argc, char **argv)
     times = (int)check_number("times", 1);
     bytes = (size_t)check_number("bytes", 4 << 20);
     if (check_option("put") == NULL)
-        play("binomial_get", bytes);
-    play("binomial_put", bytes);
+        play("knomial_get", bytes);
+    play("knomial_put", bytes);
     return check_done();
 }

@@ -20,7 +20,7 @@ static const char media[] =
     "\"media\": {\"shm\": {\"L\": 0.1, \"o\": 0.02, \"g\": 0.02, \"G\": 0.0001, \"rma\": 1.6, "
     "\"copy\": 0.0001, \"call\": 0.1, \"turn\": 1.5}}";
 static const char lie[] = "{\"medium\": \"shm\", \"coll\": \"bcast\", \"algorithm\": "
-                          "\"binomial_put\", \"path\": \"user\", "
+                          "\"knomial_put\", \"path\": \"user\", "
                           "\"ranks\": %d, \"bytes\": [8], \"factor\": [0.01]}";
 static char path[64], table[64], text[1000], lies[1000];
 
@@ -121,7 +121,7 @@ static int is_learned(void)
         const char *name = strstr(at, "\"algorithm\": \"");
 
         learned += 1;
-        slow += name && strstr(name, "\"binomial_put\"") == name + strlen("\"algorithm\": ");
+        slow += name && strstr(name, "\"knomial_put\"") == name + strlen("\"algorithm\": ");
         at += 1;
     }
     return learned == SIZES && 2 * slow < SIZES;

@@ -169,7 +169,7 @@ static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
 void net_check_side_by_side(int instances)
 {
     struct trial trials[SIDE_BY_SIDE] = {
-        {.row = row_of(PCOLL_BCAST, "binomial_put"), .bytes = 300, .instances = instances},
+        {.row = row_of(PCOLL_BCAST, "knomial_put"), .bytes = 300, .instances = instances},
         {.row = row_of(PCOLL_BCAST, "eager"), .bytes = 20, .root = 1},
         {.row = row_of(PCOLL_ALLGATHER, "butterfly"), .bytes = 100},
     };

@@ -197,8 +197,8 @@ static void tell_before_reading(struct pcoll_plan **plans)
 #define DISSEMINATION PCOLL_BARRIER, "dissemination", 0, 0, PCOLL_PATH_AUTO
 #define EAGER PCOLL_BCAST, "eager", 8, 0, PCOLL_PATH_AUTO
 #define CHAIN PCOLL_BCAST, "chain", 8, 2, PCOLL_PATH_AUTO
-#define BY_PUT PCOLL_BCAST, "binomial_put", 8, 0, PCOLL_PATH_AUTO
-#define BY_GET PCOLL_BCAST, "binomial_get", 8, 0, PCOLL_PATH_AUTO
+#define BY_PUT PCOLL_BCAST, "knomial_put", 8, 0, PCOLL_PATH_AUTO
+#define BY_GET PCOLL_BCAST, "knomial_get", 8, 0, PCOLL_PATH_AUTO
 #define DIRECT PCOLL_ALLGATHER, "direct", 8, 0, PCOLL_PATH_USER
 #define GATHER PCOLL_ALLGATHER, "butterfly", 8, 0, PCOLL_PATH_TEMP
 #define STAGES PCOLL_ALLREDUCE, "sliced_get", 16, 0, PCOLL_PATH_USER

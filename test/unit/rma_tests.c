@@ -143,7 +143,7 @@ static int exercise_rebind(struct setup *setup, struct meeting *meeting, struct 
     for (int round = 0; round < 60 && !wrong; round++) {
         struct part p = *part;
 
-        wrong = init_of(&p, PCOLL_BCAST, round % 2 ? "eager" : "binomial_get", round % 3 ? 8 : 9000,
+        wrong = init_of(&p, PCOLL_BCAST, round % 2 ? "eager" : "knomial_get", round % 3 ? 8 : 9000,
                         setup->nranks);
         if (!wrong)
             wrong = part_run(&p, 1 + round % 5);

@@ -402,7 +402,7 @@ static void test_death(enum death death, int in_place, enum outcome outcome, con
 {
     struct setup setup = {.row = death == IN_REDUCTION
                                      ? pcoll_algorithm_find(PCOLL_REDUCE, "knomial")
-                                     : pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+                                     : pcoll_algorithm_find(PCOLL_BCAST, "knomial_get"),
                           .params = {.radix = RANKS, .segment = 400000},
                           .bytes = 400000,
                           .in_place = in_place,

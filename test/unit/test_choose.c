@@ -39,7 +39,7 @@ static void test_put(const struct pcoll_table *table)
     static const struct {
         enum pcoll_coll coll;
         const char *algorithm;
-    } calls[] = {{PCOLL_BCAST, "binomial_get"},
+    } calls[] = {{PCOLL_BCAST, "knomial_get"},
                  {PCOLL_SCATTER, "direct_get"},
                  {PCOLL_ALLGATHERV, "direct_get"},
                  {PCOLL_ALLTOALLV, "direct_get"},

@@ -271,7 +271,7 @@ static void check_next(void)
     int failed = 0;
 
     for (unsigned in_heap = 0; in_heap < 8; in_heap += 7) {
-        struct setup setup = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+        struct setup setup = {.row = pcoll_algorithm_find(PCOLL_BCAST, "knomial_get"),
                               .exercise = exercise_next,
                               .nranks = 3,
                               .in_heap = in_heap,
@@ -280,7 +280,7 @@ static void check_next(void)
         failed += run_setup(&setup);
     }
     tap_ok(failed == 0,
-           "bcast binomial_get, 3 ranks: nobody helps with the next instance too early");
+           "bcast knomial_get, 3 ranks: nobody helps with the next instance too early");
 }
 
 static const struct pcoll_algorithm *rows[100]; /* [nrows]: between user buffers */
@@ -323,7 +323,7 @@ static void check_rows(unsigned slow, unsigned refused, const char *what)
 
 static void check_death(enum death death, unsigned in_heap, enum fate expected, const char *what)
 {
-    struct setup setup = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+    struct setup setup = {.row = pcoll_algorithm_find(PCOLL_BCAST, "knomial_get"),
                           .exercise = exercise_death,
                           .nranks = 2,
                           .away = 1,
@@ -347,8 +347,8 @@ int main(void)
     fate = &starts[MEETING_MAX_RANKS];
     claimed = &starts[MEETING_MAX_RANKS + 1];
     for (int root = 0; root < 2; root++) {
-        check("binomial_get", "the rank that reads", root, 1 - root);
-        check("binomial_put", "the rank that writes", root, root);
+        check("knomial_get", "the rank that reads", root, 1 - root);
+        check("knomial_put", "the rank that writes", root, root);
     }
     check_next();
     find_rows();

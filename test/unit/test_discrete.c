@@ -138,7 +138,7 @@ static void check_binomial(void)
 
     for (int d = 1; d <= 10; d += 3)
         for (int bytes = 8; bytes <= 80000; bytes *= 100) {
-            struct pcoll_job job = job_of(PCOLL_BCAST, "binomial_put", 1 << d, (uint64_t)bytes);
+            struct pcoll_job job = job_of(PCOLL_BCAST, "knomial_put", 1 << d, (uint64_t)bytes);
             double ready = machine.o + machine.L + (d - 1) * machine.g;
 
             tap_ok(is_close(time_of(&job, &options), ready + binomial(d, bytes)),

@@ -228,7 +228,7 @@ static void check_depths(void)
     check_depth(job_of(PCOLL_BARRIER, "butterfly", 16, 0), 4);
     check_depth(job_of(PCOLL_BARRIER, "butterfly", 31, 0), 6);
     check_depth(job_of(PCOLL_BARRIER, "dissemination", 17, 0), 5);
-    check_depth(job_of(PCOLL_BCAST, "binomial_put", 32, 8), 6);
+    check_depth(job_of(PCOLL_BCAST, "knomial_put", 32, 8), 6);
     check_depth(job_of(PCOLL_BCAST, "eager", 32, 8), 5);
 }
 
@@ -246,10 +246,10 @@ static const struct replay {
     {PCOLL_BARRIER, "butterfly", 13, 0, 0, 0, 7300},
     {PCOLL_BARRIER, "dissemination", 13, 0, 0, 0, 5600},
     {PCOLL_BARRIER, "dissemination", 27, 3, 0, 0, 5100},
-    {PCOLL_BCAST, "binomial_put", 4, 0, 8, 0, 4514},
-    {PCOLL_BCAST, "binomial_put", 13, 0, 8, 0, 6828},
-    {PCOLL_BCAST, "binomial_put", 16, 0, 65536, 0, 270040},
-    {PCOLL_BCAST, "binomial_put", 64, 0, 65536, 0, 404510},
+    {PCOLL_BCAST, "knomial_put", 4, 0, 8, 0, 4514},
+    {PCOLL_BCAST, "knomial_put", 13, 0, 8, 0, 6828},
+    {PCOLL_BCAST, "knomial_put", 16, 0, 65536, 0, 270040},
+    {PCOLL_BCAST, "knomial_put", 64, 0, 65536, 0, 404510},
     {PCOLL_BCAST, "chain", 8, 0, 65536, 4096, 107290},
 };
 

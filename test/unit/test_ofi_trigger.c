@@ -42,8 +42,8 @@ int main(void)
     net_shared = (_Atomic int *)(void *)page;
     net_check_absent(PCOLL_BARRIER, "butterfly", 0, 1);
     net_check_absent(PCOLL_BARRIER, "dissemination", 0, 2);
-    net_check_absent(PCOLL_BCAST, "binomial_put", 200, 2);
-    net_check_absent(PCOLL_BCAST, "binomial_get", 200, 2);
+    net_check_absent(PCOLL_BCAST, "knomial_put", 200, 2);
+    net_check_absent(PCOLL_BCAST, "knomial_get", 200, 2);
     net_check_absent(PCOLL_BCAST, "eager", 200, 2);
     net_check_absent(PCOLL_BCAST, "chain", 200, 2);
     net_check_absent(PCOLL_ALLGATHER, "butterfly", 50, 1);

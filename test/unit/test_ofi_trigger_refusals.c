@@ -59,7 +59,7 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
 static int run_unregistered(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = {
-        .row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), .bytes = 9000, .instances = 3};
+        .row = pcoll_algorithm_find(PCOLL_BCAST, "knomial_put"), .bytes = 9000, .instances = 3};
     int is_short = rank == 1, wrong = 0, n = 0;
     enum pcoll_result result = PCOLL_ERR_SYSTEM;
     struct net_rank self;

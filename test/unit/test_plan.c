@@ -65,7 +65,7 @@ static const char table5[] = "Mn\tr\tR\tTh\tOt\tIv\tPq\n"
 static void check_papers_tables(void)
 {
     /* In the binomial tree of 8, rank 4 is an inner rank with two children. */
-    check_table(make(PCOLL_BCAST, "binomial_put", 8, 4, paper), table2, "document 001 table 2");
+    check_table(make(PCOLL_BCAST, "knomial_put", 8, 4, paper), table2, "document 001 table 2");
     check_table(make(PCOLL_BARRIER, "butterfly", 8, 0, paper), table4, "document 001 table 4");
     check_table(make(PCOLL_ALLGATHER, "butterfly", 8, 0, paper), table5, "document 001 table 5");
 }
@@ -218,11 +218,11 @@ static void check_lowered_form(void)
 static void check_lowered_circle(void)
 {
     struct pcoll_params once = paper;
-    struct pcoll_plan *plan = make(PCOLL_BCAST, "binomial_put", 8, 4, paper);
+    struct pcoll_plan *plan = make(PCOLL_BCAST, "knomial_put", 8, 4, paper);
     int circle = plan->entries[1].done == plan->entries[1].trigger;
 
     tap_ok(circle &&
-               pcoll_lower(pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), &once, &plan) ==
+               pcoll_lower(pcoll_algorithm_find(PCOLL_BCAST, "knomial_put"), &once, &plan) ==
                    PCOLL_OK &&
                is_lowered(plan),
            "a counter that signals itself is lowered to two");

@@ -23,7 +23,7 @@ static const struct row {
     {PCOLL_BARRIER, "dissemination", 0, 2, {6, 12, 18}, {5, 11, 17}},
     {PCOLL_ALLGATHER, "butterfly", 8, 2, {8, 14, 20}, {3, 6, 9}},
     {PCOLL_ALLGATHER, "bruck", 8, 2, {6, 12, 18}, {5, 11, 17}},
-    {PCOLL_BCAST, "binomial_put", MESSAGE, 2, {2, 2, 2}, {3, 6, 9}},
+    {PCOLL_BCAST, "knomial_put", MESSAGE, 2, {2, 2, 2}, {3, 6, 9}},
     {PCOLL_BCAST, "two_tree", MESSAGE, 2, {3, 3, 3}, {4, 4, 4}},
     {PCOLL_BCAST, "trinaryx3", MESSAGE, 3, {6, 6, 6}, {3, 6, 6}},
 };

@@ -35,7 +35,7 @@ struct call {
 };
 
 static const struct call calls[] = {
-    {PCOLL_BCAST, 100000, "binomial_get"},
+    {PCOLL_BCAST, 100000, "knomial_get"},
     {PCOLL_ALLGATHER, 40, "auto"},
     {PCOLL_BCAST, 3000, "chain"},
     {PCOLL_BARRIER, 0, "auto"},

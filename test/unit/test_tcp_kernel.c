@@ -71,8 +71,8 @@ static void check_kernel(void)
 {
     net_check_absent(PCOLL_BARRIER, "butterfly", 0, 1);
     net_check_absent(PCOLL_BARRIER, "dissemination", 0, 2);
-    net_check_absent(PCOLL_BCAST, "binomial_put", 200, 2);
-    net_check_absent(PCOLL_BCAST, "binomial_get", 200, 2);
+    net_check_absent(PCOLL_BCAST, "knomial_put", 200, 2);
+    net_check_absent(PCOLL_BCAST, "knomial_get", 200, 2);
     net_check_absent(PCOLL_BCAST, "eager", 200, 2);
     net_check_absent(PCOLL_BCAST, "chain", 3000000, 2);
     net_check_absent(PCOLL_BCAST, "two_tree", 3000000, 2);

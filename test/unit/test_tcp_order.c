@@ -413,7 +413,7 @@ static void check_strangers(void)
 {
     const struct job jobs[] = {{.algorithm = pcoll_algorithm_find(PCOLL_BARRIER, "dissemination"),
                                 .signature = {.coll = PCOLL_BARRIER, .nranks = 7}},
-                               {.algorithm = pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"),
+                               {.algorithm = pcoll_algorithm_find(PCOLL_BCAST, "knomial_put"),
                                 .signature = {.coll = PCOLL_BCAST, .nranks = 2, .bytes = 8}}};
     int refused = 0;
 
