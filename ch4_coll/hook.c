@@ -21,11 +21,12 @@
 #define IDLE_PASSES_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_PASSES_CROWDED 1
 #define IDLE_PASSES_PER_LOOK 64 /* passes between looks at other ranks' cores */
+#define IDLE_PASSES_AWAKE 1000 /* of a rank that shares its core; then it also sleeps */
 #define CLOSE_PASSES_PER_SLEEP 4
 #define CLOSE_NS 1500    /* between passes that are further apart the application computes */
 #define FAR_NS 5000      /* and between these surely, however slow MPICH's network is */
 #define AWAKE_NS 2000000 /* of idle passes that yield, until a rank with a core sleeps once */
-#define IDLE_PASSES_PER_SLEEP 17 /* of threads; odd, so that all that take turns get to sleep */
+#define IDLE_PASSES_PER_SLEEP 9 /* of threads; odd, so that all that take turns get to sleep */
 
 /* What a pass without progress does with the core. */
 enum use_of_core { KEEP, YIELD, SLEEP };
@@ -96,7 +97,7 @@ static bool should_sleep(void)
  * which others compute, where their peers then wait for them. */
 static enum use_of_core yield_or_sleep(void)
 {
-    return idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP && should_sleep() ? SLEEP : YIELD;
+    return idle_passes > IDLE_PASSES_AWAKE && should_sleep() ? SLEEP : YIELD;
 }
 
 /* Of a rank with a core of its own, as far as it knows: ranks of other hosts may run on the same
