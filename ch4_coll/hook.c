@@ -21,7 +21,7 @@
 #define IDLE_PASSES_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_PASSES_CROWDED 1
 #define IDLE_PASSES_PER_LOOK 64 /* passes between looks at other ranks' cores */
-#define IDLE_PASSES_AWAKE 1000 /* of a rank that shares its core; then it also sleeps */
+#define IDLE_PASSES_AWAKE 1000  /* of a rank that shares its core; then it also sleeps */
 #define CLOSE_PASSES_PER_SLEEP 4
 #define CLOSE_NS 1500    /* between passes that are further apart the application computes */
 #define FAR_NS 5000      /* and between these surely, however slow MPICH's network is */
