@@ -2,6 +2,7 @@
 
 #include "huge_pages.h"
 
+#include "offload/memory/heap.h"
 #include "offload/memory/huge.h"
 #include "offload/yield.h"
 
@@ -28,18 +29,23 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-static bool is_long(const struct MPIDI_PCOLL_data *data)
+/* Memory of MPI_Alloc_mem is mapped by the other ranks, so the kernel copies nothing. */
+static bool may_move(const struct MPIDI_PCOLL_data *data, size_t page)
 {
-    return (size_t)data->bytes >= pcoll_huge_page_bytes();
+    return (size_t)data->bytes >= page &&
+           pcoll_heap_find(MPIDI_PCOLL_data_address(data), 1).fd == PCOLL_NONE;
 }
 
 bool MPIDI_PCOLL_may_use_huge_pages(const struct MPIDI_PCOLL_plan *plan)
 {
     const struct pcoll_topology *topology = plan->plan->signature.topology;
+    size_t page;
 
-    return MPIR_CVAR_COLL_OFFLOAD_HUGE_PAGES && plan->plan->user_rma && !plan->shape.is_mapped &&
-           (!topology || topology->in_node) && (is_long(&plan->in) || is_long(&plan->out)) &&
-           pcoll_huge_page_bytes() > 0;
+    if (!MPIR_CVAR_COLL_OFFLOAD_HUGE_PAGES || !plan->plan->user_rma ||
+        (topology && !topology->in_node))
+        return false;
+    page = pcoll_huge_page_bytes();
+    return page > 0 && (may_move(&plan->in, page) || may_move(&plan->out, page));
 }
 
 void MPIDI_PCOLL_use_huge_pages(const struct MPIDI_PCOLL_plan *plan)

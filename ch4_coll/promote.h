@@ -58,6 +58,9 @@ void MPIDI_PCOLL_promotion_end(void);
  * the same answer. */
 bool MPIDI_PCOLL_all_promote(MPIR_Comm *comm);
 
+/* Whether ordinary calls of ranks that share cores are promoted. */
+bool MPIDI_PCOLL_promotes_crowded(void);
+
 /* Whether calls are promoted whose last bits may change. */
 bool MPIDI_PCOLL_promotes_inexact(void);
 

@@ -19,7 +19,8 @@
 #define ROUNDS_BEFORE_LOOK 4 /* rounds until a wait asks whether others need its core */
 #define CALM_WAITS 4         /* this many waits without a switch: nobody needs the core any more */
 
-#define SLEEP_USEC_SIGNALED 200 /* where a signal ends the sleep */
+#define YIELDS_BEFORE_SLEEP 4000 /* where a rank has a core, or waits for the network */
+#define SLEEP_USEC_SIGNALED 200  /* where a signal ends the sleep */
 
 /* How often a rank that shares its core yields it in one wait before it sleeps. A yield that lets
  * another rank compute counts once, however long it takes, since it was of use. After so many
@@ -66,7 +67,7 @@ static void look_for_neighbors(void)
 /* On the network. */
 static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
 {
-    unsigned patience = MPIDI_PCOLL_YIELDS_BEFORE_SLEEP;
+    unsigned patience = YIELDS_BEFORE_SLEEP;
 
     for (unsigned round = 1; plan->active; round++) {
         const unsigned polls = neighbors == REACHED ? POLLS_SHARED : POLLS_OF_NETWORK;
@@ -102,8 +103,8 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
         }
         MPID_Progress_test(NULL);
         if (plan->active && round > LOOKS_BEFORE_YIELD)
-            plan->medium->rest(
-                plan->bound, round > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
+            plan->medium->rest(plan->bound,
+                               round > YIELDS_BEFORE_SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
     }
 }
 
@@ -138,5 +139,5 @@ void MPIDI_PCOLL_plan_wait(struct MPIDI_PCOLL_plan *plan)
 void MPIDI_PCOLL_wait_round(unsigned round)
 {
     if (round > LOOKS_BEFORE_YIELD)
-        pcoll_rest_usec(round > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
+        pcoll_rest_usec(round > YIELDS_BEFORE_SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
 }

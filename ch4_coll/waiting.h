@@ -5,8 +5,7 @@
 
 struct MPIDI_PCOLL_plan;
 
-/* After this many yields a waiting rank also sleeps, this many microseconds at a time. */
-#define MPIDI_PCOLL_YIELDS_BEFORE_SLEEP 4000
+/* A rank that has waited for long also sleeps, for so many microseconds at a time. */
 #define MPIDI_PCOLL_SLEEP_USEC 50
 
 /* Wait until the plan is inactive, in a process without threads: poll its counters directly, call

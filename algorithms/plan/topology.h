@@ -25,8 +25,8 @@
  *
  *      caches {0 2} {1 3} {4 5}, sockets {0 1 2 3} {4 5}:   places of ranks  0 2 1 3 4 5
  *
- * If all nodes are alike, a formula also describes the levels below them: it repeats the teams of
- * one node. levels.h makes levels.
+ * If all nodes have the same levels, the formula describes these, too: it repeats the teams of the
+ * first node. levels.h makes levels.
  */
 #ifndef PCOLL_TOPOLOGY_H
 #define PCOLL_TOPOLOGY_H
