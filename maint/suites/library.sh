@@ -78,15 +78,20 @@ sanitized() {
     unit_tests "$@"
 }
 
+# Helpers are explored at night only: they take as long as half of the other tests, and test_explore runs the explorer.
 suite_asan() {
+    local tests='(?!explore_help$).*'
+    [ "$PCOLL_TEST_DEPTH" -lt 2 ] || tests='.*'
+    ! is_late asan || return 0
     check "asan: build" own asan check-build CC=gcc CFLAGS="-O1 -g" \
         LDFLAGS="-static-libasan -static-libubsan" --enable-sanitizers=address,undefined
-    sanitized asan asan
+    sanitized asan asan "$tests"
 }
 
 # These tests have ranks as threads; a race between processes cannot be seen, so test_shm makes none.
 suite_tsan() {
     local -x PCOLL_TEST_RANKS=threads
+    ! is_late tsan || return 0
     check "tsan: build" own tsan check-build CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
     sanitized tsan tsan 'agent(_plans|_sleep)?|board|coop|notice|shm|bootstrap|tune|pool'
 }
