@@ -7,7 +7,7 @@ AM_CPPFLAGS += -D_GNU_SOURCE -I$(top_srcdir)/src/mpid/ch4/ch4_coll
 pcoll_sources = \
     %D%/mpich_version.h \
     %D%/fallback.h %D%/fallback.c %D%/fallback_neighbor.c \
-    %D%/settings.h %D%/settings.c %D%/forced.h %D%/forced.c %D%/known.h %D%/known.c \
+    %D%/settings.h %D%/settings.c %D%/hints.h %D%/hints.c %D%/forced.h %D%/forced.c %D%/known.h %D%/known.c \
     %D%/report.h %D%/report.c %D%/job_report.h %D%/job_report.c \
     %D%/agent.h %D%/agent.c %D%/agent_cpu.h %D%/agent_cpu.c \
     %D%/alloc_mem.h %D%/alloc_mem.c \

@@ -3,6 +3,7 @@
 #include "reuse.h"
 
 #include "agreement.h"
+#include "hints.h"
 #include "mpir_coll_offload_hooks.h"
 
 #include "offload/run/run.h"

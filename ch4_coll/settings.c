@@ -1,13 +1,12 @@
-/* The user's settings: CVARs, info keys and the tuning table; and rank 0's proposal based on
- * them. MPIR_CVAR_<COLLECTIVE>_INIT_ALGORITHM come from maint/cvars. */
+/* The user's settings, the tuning table, and rank 0's proposal based on them. */
 
 #include "settings.h"
 
 #include "cores.h"
 #include "forced.h"
+#include "hints.h"
 #include "known.h"
 #include "network.h"
-#include "node_blocks.h"
 #include "process.h"
 #include "report.h"
 #include "wisdom.h"
@@ -20,56 +19,6 @@
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
 
 cvars:
-    - name        : MPIR_CVAR_COLL_OFFLOAD_RADIX
-      category    : COLLECTIVE
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        Fan-out of trees, and base of the dissemination barrier and of recursive doubling.
-        Values: 0 (the cost model chooses), or 2 and more. Set it with ..._INIT_ALGORITHM,
-        to try an algorithm; info key coll_offload_radix.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE
-      category    : COLLECTIVE
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        Bytes of a segment of pipelined algorithms. Values: 0 (the cost model chooses), or 1
-        and more. Set it with ..._INIT_ALGORITHM, to try an algorithm; info key
-        coll_offload_segment_size.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
-      category    : COLLECTIVE
-      type        : int
-      default     : 4194304
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        Most bytes of shared memory that one rank may use for one persistent collective;
-        algorithms that need more are not chosen. Values: 0 and more. Set it lower where
-        /dev/shm or the memory of a job is small, or where a program keeps hundreds of
-        requests.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_EFFORT
-      category    : COLLECTIVE
-      type        : string
-      default     : estimate
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        How much an init may do for the choice. Values: estimate (the cost model chooses),
-        measure (at the first init of a shape on a communicator, up to 4 candidates run on
-        memory of their own, for some milliseconds, and the fastest is taken); info key
-        coll_offload_effort. Set it to measure where requests are started thousands of times.
-
     - name        : MPIR_CVAR_COLL_OFFLOAD_MEASURE
       category    : COLLECTIVE
       type        : boolean
@@ -263,125 +212,6 @@ static struct pcoll_table *load_table(FILE *out)
     return loaded;
 }
 
-#define INFO_KEY "info key " /* with which messages name a key */
-
-/* The numbers by which the user says how to choose; 0: nothing is said. A program may set their
- * variables between two calls (MPI_T), so the hash of the settings has them all. */
-enum { RADIX, SEGMENT_SIZE, MAX_TEMP, NUMBERS };
-static const struct number {
-    const char *cvar, *info_key; /* NULL: no key */
-    const int *value;            /* the variable's */
-} numbers[NUMBERS] = {
-#define NUMBER(NAME, key)                                                                          \
-    {                                                                                              \
-        "MPIR_CVAR_COLL_OFFLOAD_" #NAME, key, &MPIR_CVAR_COLL_OFFLOAD_##NAME                       \
-    }
-    [RADIX] = NUMBER(RADIX, INFO_KEY "coll_offload_radix"),
-    [SEGMENT_SIZE] = NUMBER(SEGMENT_SIZE, INFO_KEY "coll_offload_segment_size"),
-    [MAX_TEMP] = NUMBER(MAX_TEMP, NULL),
-#undef NUMBER
-};
-
-static uint64_t number_of(int which)
-{
-    const int value = *numbers[which].value;
-
-    return value > 0 ? (uint64_t)value : 0;
-}
-
-/* *origin_p is what has set it. */
-static uint64_t info_number(MPIR_Info *info, int which, const char **origin_p, FILE *out)
-{
-    const struct number *number = &numbers[which];
-    char value[64] = "", *end = value;
-    unsigned long long given;
-    int found = 0;
-
-    *origin_p = number->cvar;
-    if (info)
-        MPIR_Info_get_impl(info, number->info_key + strlen(INFO_KEY), sizeof(value) - 1, value,
-                           &found);
-    if (!found)
-        return number_of(which);
-    given = strtoull(value, &end, 10);
-    if (end != value && *end == '\0' && value[0] != '-') {
-        *origin_p = number->info_key;
-        return given;
-    }
-    fprintf(out, "%s: '%s' is not a number (allowed: 0, 1, 2, ...); ignored\n", number->info_key,
-            value);
-    return number_of(which);
-}
-
-static void check_numbers(FILE *out)
-{
-    for (int i = 0; i < NUMBERS; i++)
-        if (*numbers[i].value < 0)
-            fprintf(out, "%s: %d is not allowed (at least 0); ignored\n", numbers[i].cvar,
-                    *numbers[i].value);
-}
-
-struct names {
-    const char *cvar, *value;
-};
-
-static struct names names_of(enum pcoll_coll coll)
-{
-#define NAMES(NAME, name)                                                                          \
-    [PCOLL_##NAME] = {"MPIR_CVAR_" #NAME "_INIT_ALGORITHM", MPIR_CVAR_##NAME##_INIT_ALGORITHM},
-    struct names all[PCOLL_NUM_COLLS] = {PCOLL_COLLECTIVES(NAMES)};
-#undef NAMES
-
-    return all[coll];
-}
-
-/* A value of coll_offload_effort or its variable. */
-static bool is_measure(const char *value, const char *origin, FILE *out)
-{
-    if (strcmp(value, "measure") == 0)
-        return true;
-    if (strcmp(value, "estimate") != 0)
-        fprintf(out, "%s: no effort '%.30s' (allowed: estimate, measure); using estimate\n", origin,
-                value);
-    return false;
-}
-
-static bool wants_race(MPIR_Info *info, FILE *out)
-{
-    const char *usual = MPIR_CVAR_COLL_OFFLOAD_EFFORT;
-    char value[MPI_MAX_INFO_VAL + 1];
-    int found = 0;
-
-    if (info)
-        MPIR_Info_get_impl(info, "coll_offload_effort", sizeof(value) - 1, value, &found);
-    if (found)
-        return is_measure(value, "info key coll_offload_effort", out);
-    return usual && *usual && is_measure(usual, "MPIR_CVAR_COLL_OFFLOAD_EFFORT", out);
-}
-
-static const char *const KEY = "coll_offload_algorithm";
-
-static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *value, int length,
-                                 FILE *out)
-{
-    struct names names = names_of(coll);
-    struct pcoll_hint hint = {.algorithm = names.value, .algorithm_origin = names.cvar};
-    const uint64_t wanted = info_number(info, RADIX, &hint.radix_origin, out);
-    int found = 0;
-
-    check_numbers(out);
-    hint.teams = MPIDI_PCOLL_forced()->teams;
-    hint.radix = wanted > INT_MAX ? INT_MAX : (int)wanted;
-    hint.segment = info_number(info, SEGMENT_SIZE, &hint.segment_origin, out);
-    if (info)
-        MPIR_Info_get_impl(info, KEY, length - 1, value, &found);
-    if (found) {
-        hint.algorithm = value;
-        hint.algorithm_origin = INFO_KEY "coll_offload_algorithm";
-    }
-    return hint;
-}
-
 /* Ordinary calls have many plans, and a rank seldom runs many calls ahead of the others. */
 #define PROMOTED_TEMP (UINT64_C(64) << 10)
 
@@ -393,7 +223,7 @@ static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_p
         .rails = medium->group_rails(state->group),
         .provides = allowed(state, is_promoted),
         .user_rma_threshold = MPIDI_PCOLL_forced()->cma_from,
-        .max_temp = number_of(MAX_TEMP),
+        .max_temp = MPIDI_PCOLL_max_temp(),
         .measured = medium->group_machine(state->group),
         .cores = MPIDI_PCOLL_cores().count,
     };
@@ -451,32 +281,16 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
-static bool is_open(const char *algorithm)
-{
-    return !algorithm || !*algorithm || strcmp(algorithm, "auto") == 0;
-}
-
 bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call)
 {
-    char value[MPI_MAX_INFO_VAL + 1];
     FILE *out = open_messages();
-    struct pcoll_hint hint;
+    struct MPIDI_PCOLL_hints hints;
 
     if (!out)
         return false;
-    hint = hint_of(call->signature.coll, call->info, value, sizeof(value), out);
-    return !is_open(hint.algorithm) || hint.radix > 0 || hint.segment > 0 ||
-           wants_race(call->info, out);
-}
-
-uint64_t MPIDI_PCOLL_settings_hash(enum pcoll_coll coll)
-{
-    uint64_t hash = MPIDI_PCOLL_hash(names_of(coll).value);
-
-    hash = pcoll_hash_add(hash, MPIDI_PCOLL_hash(MPIR_CVAR_COLL_OFFLOAD_EFFORT));
-    for (int i = 0; i < NUMBERS; i++)
-        hash = pcoll_hash_add(hash, (uint64_t)*numbers[i].value);
-    return pcoll_hash_add(hash, MPIDI_PCOLL_crowded);
+    MPIDI_PCOLL_hints(call->signature.coll, call->info, &hints, out);
+    return !MPIDI_PCOLL_is_open(&hints.hint) || hints.hint.radix > 0 || hints.hint.segment > 0 ||
+           hints.races;
 }
 
 /* Rank 0's operands are, and so, it expects, are those of the other ranks. */
@@ -507,7 +321,7 @@ static bool recall(const struct MPIDI_PCOLL_comm *state, const struct pcoll_sign
 static bool prefer_rank_0_first(const struct MPIDI_PCOLL_call *call, struct pcoll_hint *hint)
 {
     if (!call->is_promoted || call->signature.coll != PCOLL_BARRIER || !MPIDI_PCOLL_crowded ||
-        !is_open(hint->algorithm))
+        !MPIDI_PCOLL_is_open(hint))
         return false;
     hint->algorithm = pcoll_barrier_knomial.name;
     return true;
@@ -518,20 +332,21 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
 {
     const struct pcoll_signature *signature = &call->signature;
     struct pcoll_choice *choice = &proposal->choice;
-    char value[MPI_MAX_INFO_VAL + 1];
-    struct pcoll_hint hint = hint_of(signature->coll, call->info, value, sizeof(value), out);
-    /* What wins with parameters that a hint has fixed would be learned for calls without it. */
-    const bool races =
-        wants_race(call->info, out) && may_race && hint.radix == 0 && hint.segment == 0;
-    const bool is_rank_0_first = prefer_rank_0_first(call, &hint);
     struct pcoll_caps caps = caps_of(state, call->is_promoted);
+    struct MPIDI_PCOLL_hints hints;
+    struct pcoll_hint *hint = &hints.hint;
+    bool races, is_rank_0_first;
 
+    MPIDI_PCOLL_hints(signature->coll, call->info, &hints, out);
+    /* What wins with parameters that a hint has fixed would be learned for calls without it. */
+    races = hints.races && may_race && hint->radix == 0 && hint->segment == 0;
+    is_rank_0_first = prefer_rank_0_first(call, hint);
     caps.mapped = is_mapped;
     if (state->medium->traits & PCOLL_LOADS && is_in_heap(call))
         caps.provides |= PCOLL_NEED_MAPPED;
     if (call->is_unmapped)
         caps.provides &= ~(unsigned)PCOLL_NEED_MAPPED;
-    if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0) {
+    if (hint->algorithm && strcmp(hint->algorithm, "mpich") == 0) {
         proposal->refusals = MPIDI_PCOLL_MPICH_IS_ASKED;
         return;
     }
@@ -545,19 +360,19 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
         warn_of_other_provider(state, out);
     if (!table)
         return;
-    if (!recall(state, signature, &caps, &hint, races, choice)) {
+    if (!recall(state, signature, &caps, hint, races, choice)) {
         struct pcoll_choice few[PCOLL_RACE_PLANS];
         int n;
 
-        if (pcoll_choose_few(table, signature, &caps, &hint, out, few, races ? PCOLL_RACE_PLANS : 1,
+        if (pcoll_choose_few(table, signature, &caps, hint, out, few, races ? PCOLL_RACE_PLANS : 1,
                              &n) != PCOLL_OK) {
-            proposal->refusals = pcoll_choose_refusals(table, signature, &caps, &hint);
+            proposal->refusals = pcoll_choose_refusals(table, signature, &caps, hint);
             return;
         }
         *choice = few[0];
         if (is_rank_0_first)
             choice->reason = "rank 0 leaves first";
-        if (MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, races, choice)) {
+        if (MPIDI_PCOLL_remember(&state->known, signature, &caps, hint, races, choice)) {
             proposal->nrivals = n - 1;
             memcpy(proposal->rivals, few + 1, (size_t)proposal->nrivals * sizeof(*few));
         }

@@ -30,10 +30,6 @@ void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bo
 /* Returns whether the user has said by a CVAR or an info key, on this rank, how to choose. */
 bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call);
 
-/* Of the CVARs, and of what the ranks know of their cores, which decide how to choose for such a
- * collective. */
-uint64_t MPIDI_PCOLL_settings_hash(enum pcoll_coll coll);
-
 /* Note on rank 0 that this choice won the race for such a call (MPIR_CVAR_COLL_OFFLOAD_WISDOM). */
 void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,
                        const struct MPIDI_PCOLL_comm *state, const struct pcoll_choice *choice);

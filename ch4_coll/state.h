@@ -9,6 +9,9 @@
 #include "offload/medium.h"
 #include "algorithms/plan/topology.h"
 
+/* MPICH's build would only warn. */
+#pragma GCC diagnostic error "-Wimplicit-function-declaration"
+
 struct MPIDI_PCOLL_idle;
 struct MPIDI_PCOLL_known;
 struct MPIDI_PCOLL_request;
