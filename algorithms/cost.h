@@ -99,6 +99,11 @@ void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
  * they do so at places `stride` bytes apart (0: the same one): at least 1. The others wait. */
 double pcoll_cost_accessors(const struct pcoll_machine *machine, double ranks, double stride);
 
+/* What of the time of a long copy between user buffers (PCOLL_COOP_FROM) remains if the other rank
+ * has nothing else to do. Of several that wait for copies from one rank that rank helps only one at
+ * a time, so this is for two ranks. */
+double pcoll_cost_coop(const struct pcoll_signature *signature);
+
 /* The number of ranks that share one core, at least 1. */
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);

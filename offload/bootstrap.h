@@ -11,12 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "algorithms/plan/machine.h"
 #include "algorithms/plan/plan.h"
 
 #define PCOLL_COMBINE_WORDS 16 /* the most words that ranks combine at once */
-
-/* The usual coop_from. */
-#define PCOLL_COOP_FROM (UINT64_C(512) << 10)
 
 struct pcoll_bell; /* bell.h */
 

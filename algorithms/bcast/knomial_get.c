@@ -72,7 +72,9 @@ static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
     bool is_wire = pcoll_is_over_wire(signature);
-    double length = (double)signature->bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
+    double length = (double)signature->bytes *
+                    pcoll_cost_rate(signature, machine, PCOLL_PATH_USER) *
+                    pcoll_cost_coop(signature);
     double tell = machine->g > machine->o ? machine->g : machine->o;
     double answer = is_wire ? machine->g + length : machine->locked > 0 ? machine->rma + length : 0;
 

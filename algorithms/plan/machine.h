@@ -4,6 +4,12 @@
 #ifndef PCOLL_MACHINE_H
 #define PCOLL_MACHINE_H
 
+#include <stdint.h>
+
+/* Bytes from which on the two ranks of a copy between user buffers share it (offload/node/board.h),
+ * unless a test says otherwise. */
+#define PCOLL_COOP_FROM (UINT64_C(512) << 10)
+
 /* LogGP (Alexandrov et al. 1995) plus the rates of
  * the node, for one level or (`node`) two. Times are in microseconds, rates in microseconds per
  * byte. */

@@ -172,6 +172,25 @@ static void test_own_cache(void)
     pcoll_table_destroy(table);
 }
 
+/* Where a copy by the kernel takes longer a byte than one through communication buffers, both ranks
+ * of a broadcast copy half of a long message each. The figures are those of a Xeon. */
+static void test_coop(const struct pcoll_table *table)
+{
+    const struct pcoll_machine xeon = {
+        .L = 0.17, .G = 1.1e-4, .rma = 0.9, .copy = 6.6e-5, .cached = 6.5e-5, .own = 2};
+    struct question q = question_of(table, PCOLL_BCAST, 2, PCOLL_COOP_FROM);
+
+    q.caps.measured = &xeon;
+    tap_ok(question_gets(&q, "knomial_get", "model", NULL), "two ranks share a long copy");
+    q.signature.bytes--;
+    question_ask(&q);
+    tap_ok(q.choice.params.path == PCOLL_PATH_TEMP, "not a shorter one");
+    q = question_of(table, PCOLL_BCAST, 3, 1 << 20);
+    q.caps.measured = &xeon;
+    question_ask(&q);
+    tap_ok(q.choice.params.path == PCOLL_PATH_TEMP, "nor one of several");
+}
+
 /* 48 ranks on 6 nodes. */
 static void test_nodes(void)
 {
@@ -439,6 +458,7 @@ int main(void)
     test_level();
     test_measured();
     test_own_cache();
+    test_coop(table);
     test_nodes();
     test_inside_nodes();
     test_ring_between_nodes(table);

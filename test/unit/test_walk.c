@@ -48,9 +48,13 @@ static void compare(const struct pcoll_algorithm *row, const struct pcoll_signat
                     const struct pcoll_params *params, const struct pcoll_machine *machine,
                     struct range *range)
 {
-    double walked = pcoll_cost_walk(row, signature, params, machine);
-    double ratio = row->cost(signature, params, machine) / walked;
+    double walked, ratio;
 
+    /* No rank of the walk shares another's copy. */
+    if (row == &pcoll_bcast_knomial_get && pcoll_cost_coop(signature) < 1)
+        return;
+    walked = pcoll_cost_walk(row, signature, params, machine);
+    ratio = row->cost(signature, params, machine) / walked;
     if (walked < 0)
         ratio = 0;
     range->least = ratio < range->least ? ratio : range->least;
