@@ -78,9 +78,17 @@ static bool have_same_edges(const struct pcoll_local *a, const struct pcoll_loca
            are_same_edges(a->out, b->out, a->nout);
 }
 
+/* Returns whether the kernel still permits what the plan needs. */
+static bool is_permitted(const struct MPIDI_PCOLL_plan *plan)
+{
+    const struct pcoll_group *group = plan->state->group;
+
+    return !(plan->plan->needs & ~group->medium->group_provides(group));
+}
+
 static bool matches(const struct MPIDI_PCOLL_plan *plan, const struct MPIDI_PCOLL_call *call)
 {
-    return is_same_shape(&plan->shape, &call->shape) &&
+    return is_permitted(plan) && is_same_shape(&plan->shape, &call->shape) &&
            have_same_blocks(plan->blocks, call->blocks, call->signature.nranks) &&
            have_same_edges(plan->local, call->local);
 }
@@ -131,9 +139,8 @@ static size_t bytes_of(const struct pcoll_plan *plan)
 
 static bool can_move(const struct MPIDI_PCOLL_plan *plan)
 {
-    return plan->medium == plan->state->group->medium && plan->medium->move &&
-           !plan->in.is_packed && !plan->out.is_packed && !plan->plan->user_rma &&
-           !(plan->plan->needs & PCOLL_NEED_MAPPED);
+    return plan->bound->can_move && plan->medium->move && !plan->in.is_packed &&
+           !plan->out.is_packed;
 }
 
 bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
@@ -180,6 +187,23 @@ static struct MPIDI_PCOLL_idle **find(const struct MPIDI_PCOLL_call *call,
     return found;
 }
 
+static struct pcoll_memory memory_of(const struct MPIDI_PCOLL_call *call,
+                                     const struct MPIDI_PCOLL_plan *plan)
+{
+    return (struct pcoll_memory){
+        .send = MPIDI_PCOLL_data_address(&call->in),
+        .recv = MPIDI_PCOLL_data_address(&call->out),
+        .op = MPIDI_PCOLL_operator_base(plan->op),
+    };
+}
+
+static void tell_memory(const struct MPIDI_PCOLL_plan *plan, const struct MPIDI_PCOLL_call *call)
+{
+    const struct pcoll_memory memory = memory_of(call, plan);
+
+    plan->medium->tell(plan->bound, &memory);
+}
+
 /* Info keys may say on rank 0 alone how to choose. */
 uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
@@ -195,6 +219,7 @@ uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOL
         return 0;
     call->idle = *found;
     *found = call->idle->next;
+    tell_memory(&call->idle->plan, call);
     return call->idle->plan.number;
 }
 
@@ -222,17 +247,13 @@ static void print(const struct MPIDI_PCOLL_plan *plan)
 
 static void move(struct MPIDI_PCOLL_plan *plan, const struct MPIDI_PCOLL_call *call)
 {
-    const struct pcoll_memory memory = {
-        .send = MPIDI_PCOLL_data_address(&call->in),
-        .recv = MPIDI_PCOLL_data_address(&call->out),
-        .op = MPIDI_PCOLL_operator_base(plan->op),
-    };
+    const struct pcoll_memory memory = memory_of(call, plan);
     const bool is_same = memory.send == MPIDI_PCOLL_data_address(&plan->in) &&
                          memory.recv == MPIDI_PCOLL_data_address(&plan->out);
 
     plan->in = call->in;
     plan->out = call->out;
-    if (!is_same)
+    if (!is_same || plan->plan->user_rma)
         plan->medium->move(plan->bound, plan->plan, &memory);
 }
 

@@ -4,12 +4,14 @@
  *
  * Each rank decides alone which of its plans it keeps, and which of these matches a call. So in the
  * first round of an init each rank tells the number of the plan that matches, and all take it if
- * all have told the same. A plan that a rank has told, and that not all take, is destroyed.
+ * all have told the same. A plan that a rank has told, and that not all take, is destroyed. Before
+ * the round each rank also tells, in the plan's shared memory, where its new buffers are: ranks may
+ * access user memory of others.
  *
- * Kept are plans in shared memory whose data is contiguous and of which no rank accesses user
- * memory of another, without an agent or a report of the job, and without info keys; reductions
- * only with predefined operators and types. Of these, a communicator keeps the last few, within a
- * limit of their memory. */
+ * Kept are plans in shared memory whose data is contiguous, without an agent or a report of the
+ * job, and without info keys; reductions only with predefined operators and types. Not kept is a
+ * plan whose ranks have mapped user memory of others (MPI_Alloc_mem, XPMEM). Of the others, a
+ * communicator keeps the last few, within a limit of their memory. */
 
 #ifndef REUSE_H_INCLUDED
 #define REUSE_H_INCLUDED

@@ -53,6 +53,8 @@ struct pcoll_group {
 struct pcoll_bound {
     const struct pcoll_medium *medium; /* runs this plan: not always the group's, of which it has
                                         * the name and the traits */
+    bool can_move; /* to other user memory, with the medium's `tell` and `move`; this may differ
+                    * between ranks, of which all must be able to */
 };
 
 /* The structure of type `type` that contains `pointer` as its member `member`. */
@@ -132,8 +134,11 @@ struct pcoll_medium {
                               const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
     void (*unbind)(struct pcoll_bound *bound); /* local; the plan must not be active */
 
-    /* Local: an inactive plan without layouts works on other user memory of this rank from now on.
-     * No rank of it accesses user memory of another. NULL: no plan can. */
+    /* An inactive plan that can move works on other user memory from now on. Each rank tells the
+     * others where its memory will be, with `tell`, which may be the last that happens to the plan
+     * before it is unbound; and moves once all have told, which the caller knows by a round of
+     * agreement. Both are local. NULL: no plan can. */
+    void (*tell)(struct pcoll_bound *bound, const struct pcoll_memory *memory);
     void (*move)(struct pcoll_bound *bound, const struct pcoll_plan *plan,
                  const struct pcoll_memory *memory);
 

@@ -18,7 +18,7 @@ pcoll_sources += \
     %D%/node/distance.h %D%/node/distance.c %D%/node/measure.h %D%/node/measure.c \
     %D%/node/sharing.h %D%/node/sharing.c \
     %D%/node/bound.h %D%/node/fire.h %D%/node/perform.c %D%/node/fail.c %D%/node/layout.c %D%/node/views.c \
-    %D%/node/binding.h %D%/node/bind.c %D%/node/resolve.c %D%/node/signalers.c \
+    %D%/node/binding.h %D%/node/bind.c %D%/node/resolve.c %D%/node/move.c %D%/node/signalers.c \
     %D%/node/relay.h %D%/node/relay.c %D%/node/notice.h %D%/node/notice.c \
     %D%/node/board.h %D%/node/board_state.h %D%/node/board_bind.c %D%/node/chunk.c \
     %D%/node/post.c %D%/node/help.c %D%/node/visit.c \

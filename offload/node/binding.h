@@ -112,10 +112,6 @@ bool pcoll_node_maps_operands(const struct pcoll_node_binding *b);
 /* Turn all entries into steps. */
 void pcoll_node_resolve(const struct pcoll_node_binding *b);
 
-/* Give the steps of a plan whose ranks are all on the node other user memory of this rank. */
-void pcoll_node_move(struct pcoll_node_bound *bound, const struct pcoll_plan *plan,
-                     const struct pcoll_memory *memory);
-
 /* The longest move to or from user memory of another rank of the node. Valid before resolving. */
 uint64_t pcoll_node_longest_reach(const struct pcoll_node_binding *b);
 

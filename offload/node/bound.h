@@ -72,6 +72,16 @@ static inline void pcoll_node_signal_at(const struct pcoll_node_bound *bound, ui
 /* Releases what the bound plan has, also what a failed bind left. */
 void pcoll_node_bound_fini(struct pcoll_node_bound *bound);
 
+/* ---- move.c ---- */
+
+/* Functions of a medium whose ranks are all on the node (offload/medium.h). */
+void pcoll_node_tell(struct pcoll_bound *base, const struct pcoll_memory *memory);
+void pcoll_node_move(struct pcoll_bound *base, const struct pcoll_plan *plan,
+                     const struct pcoll_memory *memory);
+
+/* Returns whether a bound plan of such a medium can move. */
+bool pcoll_node_can_move(const struct pcoll_node_bound *bound, const struct pcoll_plan *plan);
+
 /* ---- perform.c ---- */
 
 /* Perform a step of any kind but PCOLL_STEP_COPY, without its signals. */

@@ -11,14 +11,15 @@
 
 enum state { IDLE, ASKED, SERVED };
 
-/* A rank's request: one line, then the data. */
+/* What a rank tells, and its request: one line, then the data. */
 struct pcoll_node_relay {
     _Atomic uint32_t state;
     uint32_t writes; /* or else it reads */
     int64_t pid; /* of the owner; all ranks answer identically whether that is this process, since
                   * they share a PID namespace */
     uint64_t address, bytes;
-    unsigned char pad[PCOLL_LINE_BYTES - 32];
+    _Atomic uint64_t bases[PCOLL_RECV + 1]; /* of SEND and RECV from the next move on */
+    unsigned char pad[PCOLL_LINE_BYTES - 48];
     unsigned char data[];
 };
 
@@ -37,6 +38,25 @@ size_t pcoll_node_relay_bytes(size_t longest)
 static struct pcoll_node_relay *relay_of(const struct pcoll_node_bound *bound, int number)
 {
     return (void *)(bound->relays + (size_t)number * bound->relay_bytes);
+}
+
+/* ---- bases ---- */
+
+void pcoll_node_tell_bases(const struct pcoll_node_bound *bound, const struct pcoll_memory *memory)
+{
+    struct pcoll_node_relay *relay;
+
+    if (bound->nrelays == 0)
+        return;
+    relay = relay_of(bound, bound->number);
+    atomic_store_explicit(&relay->bases[PCOLL_SEND], (uintptr_t)memory->send, memory_order_relaxed);
+    atomic_store_explicit(&relay->bases[PCOLL_RECV], (uintptr_t)memory->recv, memory_order_relaxed);
+}
+
+uint64_t pcoll_node_told_base(const struct pcoll_node_bound *bound, int number,
+                              enum pcoll_buffer buffer)
+{
+    return atomic_load_explicit(&relay_of(bound, number)->bases[buffer], memory_order_relaxed);
 }
 
 /* ---- requests ---- */

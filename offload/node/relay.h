@@ -1,5 +1,7 @@
 /*
- * User memory that the kernel does not let this rank access any more is copied by its owner.
+ * What ranks tell each other about their user memory while a plan is bound, in its extent, if one
+ * accesses that of another: where it is from now on, and what its owner must copy, as the kernel
+ * does not let this rank access it any more.
  *
  * When a group is created, it probes whether ranks can access each other's memory. The kernel may
  * refuse it later: after setuid(), prctl(PR_SET_DUMPABLE, 0), or with a new seccomp filter. A rank
@@ -19,6 +21,16 @@
 /* The size of a rank's relay for a plan in which no move to or from user memory is longer than
  * `longest`; a multiple of a line, 0 if `longest` is 0. */
 size_t pcoll_node_relay_bytes(size_t longest);
+
+/* Tell the others where this rank's user memory is from the next move on (move.c). They read that
+ * behind a round. This rank may tell the next place before they have, but not if an instance in
+ * between has accessed its memory: its completion is behind that. Otherwise they use only what they
+ * read behind the next round. */
+void pcoll_node_tell_bases(const struct pcoll_node_bound *bound, const struct pcoll_memory *memory);
+
+/* Where SEND or RECV of rank `number` of the group is since the last move. */
+uint64_t pcoll_node_told_base(const struct pcoll_node_bound *bound, int number,
+                              enum pcoll_buffer buffer);
 
 /* Ask the owner to move data of its user memory. PCOLL_PENDING: it has been asked; call again. */
 enum pcoll_result pcoll_node_ask(struct pcoll_node_bound *bound, struct pcoll_step *step);

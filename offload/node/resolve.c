@@ -236,48 +236,6 @@ void pcoll_node_resolve(const struct pcoll_node_binding *b)
     pcoll_run_cut(run, b->plan, counter(b, b->plan->rank, 0), card_of(b, b->plan->rank)->stride);
 }
 
-/* ---- other user memory ---- */
-
-static void *user_place(const struct pcoll_memory *memory, struct pcoll_place place)
-{
-    return (char *)(place.buffer == PCOLL_SEND ? memory->send : memory->recv) + place.offset;
-}
-
-static void move_step(const struct pcoll_entry *entry, const struct pcoll_memory *memory,
-                      struct pcoll_step *step)
-{
-    if (!is_shared(entry->local) && entry->op == PCOLL_OP_GET)
-        step->to = user_place(memory, entry->local);
-    else if (!is_shared(entry->local))
-        step->from = user_place(memory, entry->local);
-    if (!is_shared(entry->remote))
-        step->to = user_place(memory, entry->remote);
-    if (entry->bytes > 0)
-        step->kind = step->from == step->to ? PCOLL_STEP_SIGNAL : PCOLL_STEP_COPY;
-}
-
-static char *moved_address(const void *memory, int rank, struct pcoll_place place, uint64_t bytes)
-{
-    (void)rank, (void)bytes;
-    return is_shared(place) ? NULL : user_place(memory, place);
-}
-
-void pcoll_node_move(struct pcoll_node_bound *bound, const struct pcoll_plan *plan,
-                     const struct pcoll_memory *memory)
-{
-    struct pcoll_reduction *reduction = bound->run.reductions.list;
-
-    for (int i = 0; i < plan->nentries; i++) {
-        const struct pcoll_entry *entry = &plan->entries[i];
-
-        if (entry->op == PCOLL_OP_REDUCE)
-            pcoll_reductions_move(&bound->run.reductions, reduction++, plan, entry, moved_address,
-                                  memory);
-        else if (pcoll_entry_has_data(entry))
-            move_step(entry, memory, &bound->run.steps[i]);
-    }
-}
-
 uint64_t pcoll_node_longest_reach(const struct pcoll_node_binding *b)
 {
     uint64_t longest = 0;

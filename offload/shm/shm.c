@@ -84,6 +84,7 @@ static enum pcoll_result shm_bind(struct pcoll_group *base, const struct pcoll_p
         return result;
     }
     b.bound->base.medium = b.bound->board ? &shm_with_board : base->medium;
+    b.bound->base.can_move = pcoll_node_can_move(b.bound, plan);
     b.bound->group = group;
     *bound_p = &b.bound->base;
     return PCOLL_OK;
@@ -93,12 +94,6 @@ static void shm_unbind(struct pcoll_bound *bound)
 {
     if (bound != NULL)
         destroy(pcoll_node_bound_of(bound));
-}
-
-static void shm_move(struct pcoll_bound *bound, const struct pcoll_plan *plan,
-                     const struct pcoll_memory *memory)
-{
-    pcoll_node_move(pcoll_node_bound_of(bound), plan, memory);
 }
 
 /* ---- running ---- */
@@ -188,11 +183,14 @@ static bool shm_suits(bool one_node, const char *provider)
     .group_level = pcoll_node_group_level, .group_sharing = pcoll_node_group_sharing,              \
     .group_levels = pcoll_node_group_levels, .group_reach = pcoll_node_group_reach,                \
     .group_measure = pcoll_node_group_measure, .group_machine = pcoll_node_group_machine,          \
-    .bind = shm_bind, .unbind = shm_unbind, .rest = pcoll_node_rest,                               \
-    .position = pcoll_node_position
+    .bind = shm_bind, .unbind = shm_unbind, .tell = pcoll_node_tell, .move = pcoll_node_move,      \
+    .rest = pcoll_node_rest, .position = pcoll_node_position
 
 const struct pcoll_medium pcoll_medium_shm = {
-    COMMON, .start = shm_start, .progress = shm_progress, .spin = shm_spin, .move = shm_move,
+    COMMON,
+    .start = shm_start,
+    .progress = shm_progress,
+    .spin = shm_spin,
 };
 
 static const struct pcoll_medium shm_with_board = {

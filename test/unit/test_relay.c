@@ -55,7 +55,7 @@ static int exercise(struct meeting *meeting, struct part *p, const struct trial 
     wrong = wrong || part_run(p, 5);
     meeting_barrier(meeting);
     wrong = wrong || start_alone(meeting, p);
-    wrong = wrong || part_run(p, 5);
+    wrong = wrong || part_run(p, 5) || part_move(p) != PCOLL_OK || part_run(p, 5);
     part_unbind(p);
     return wrong;
 }

@@ -217,17 +217,27 @@ enum pcoll_result part_bind(struct part *p)
     return p->medium->bind(p->group, p->plan, &memory, &p->bound);
 }
 
+static void dawdle(struct part *p)
+{
+    for (int n = rand_r(&p->seed) % 8 == 0 ? rand_r(&p->seed) % 20 : 0; n > 0; n--)
+        sched_yield();
+}
+
 enum pcoll_result part_move(struct part *p)
 {
     struct part old = *p;
     struct pcoll_memory memory;
+    enum pcoll_result result;
 
     if (part_get_memory(p) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
     memory = (struct pcoll_memory){p->send, p->recv, &p->op};
+    p->bound->medium->tell(p->bound, &memory);
+    result = pcoll_agree(p->group->bootstrap, PCOLL_ROUND_CALL, PCOLL_OK, NULL, 0);
+    dawdle(p);
     p->bound->medium->move(p->bound, p->plan, &memory);
     part_free_memory(&old);
-    return PCOLL_OK;
+    return result;
 }
 
 void part_unbind(struct part *p)
@@ -305,12 +315,6 @@ static int check(const struct part *p)
     for (int r = 0; r < sig->nranks && pcoll_coll_has(sig->coll, PCOLL_SYNCHRONIZES); r++)
         wrong += atomic_load(&p->starts[r]) <= p->instance;
     return wrong;
-}
-
-static void dawdle(struct part *p)
-{
-    for (int n = rand_r(&p->seed) % 8 == 0 ? rand_r(&p->seed) % 20 : 0; n > 0; n--)
-        sched_yield();
 }
 
 int part_start(struct part *p)

@@ -51,7 +51,8 @@ enum pcoll_result part_get_memory(struct part *p) PCOLL_MUST_CHECK;
 /* Free the buffers alone, perhaps while a plan is bound, which must not be started any more. */
 void part_free_memory(struct part *p);
 
-/* Allocate others for a bound plan that the medium can move, and free the old ones. */
+/* Collective: allocate others for an inactive plan that the medium can move, and free the old ones.
+ */
 enum pcoll_result part_move(struct part *p) PCOLL_MUST_CHECK;
 
 enum pcoll_result part_bind(struct part *p) PCOLL_MUST_CHECK; /* also resets the instance to 0 */
