@@ -160,10 +160,11 @@ static double cost_between(const struct pcoll_signature *signature, const struct
 }
 
 /* Where each rank has a core. An inner rank forwards a segment and copies it out, one after the
- * other; without inner ranks, sender and receivers overlap. `followers` segments follow the first.
+ * other; without inner ranks, sender and receivers overlap. `followers` segments follow the first,
+ * as fast as the root, which has `more` children on other levels, puts them to all of its children.
  */
 static double cost_of_cores(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                            struct pcoll_tree tree, double followers,
+                            struct pcoll_tree tree, double followers, int more,
                             const struct pcoll_machine *machine)
 {
     struct pcoll_machine own = pcoll_ring_machine(ring, machine);
@@ -171,11 +172,27 @@ static double cost_of_cores(const struct pcoll_signature *signature, const struc
     int depth = pcoll_log_ceil(tree.nranks, radix);
     double segments = (double)ring->nsegments, signal = segments > 1 ? machine->L : 0;
     double one = (double)signature->bytes / segments * machine->copy + machine->o;
-    double pace = depth > 1 ? radix : radix - 1 + HINDRANCE;
+    double children = pcoll_tree_nchildren(tree, 0) + more;
+    double pace = depth > 1 || more > 0 ? children : children + HINDRANCE;
 
     own.call = 0;
     return pcoll_cost_fans(signature, &own, depth, radix - 1) + depth * (radix * one + signal) +
            followers * (pace * one + signal);
+}
+
+static struct pcoll_tree tree_of_parts(const struct pcoll_topology *teams, int radix)
+{
+    return (struct pcoll_tree){pcoll_cost_mates(teams), radix};
+}
+
+/* Those of a rank that leads teams of this level and of all below. */
+static int children_in_teams(const struct pcoll_topology *teams, int radix)
+{
+    int children = 0;
+
+    for (; teams != NULL; teams = teams->below)
+        children += pcoll_tree_nchildren(tree_of_parts(teams, radix), 0);
+    return children;
 }
 
 /* Below the leaders of teams, in their parts, and so on. The first segment goes down all levels,
@@ -188,10 +205,9 @@ static double cost_of_levels(const struct pcoll_signature *signature, const stru
     double cost = 0;
 
     for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
-        const struct pcoll_tree within = {pcoll_cost_mates(t), radix};
-
         node = pcoll_cost_node(&node);
-        cost += cost_of_cores(signature, ring, within, followers, &node);
+        cost += cost_of_cores(signature, ring, tree_of_parts(t, radix), followers,
+                              children_in_teams(t->below, radix), &node);
         followers = 0;
     }
     return cost;
@@ -205,7 +221,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 
     return pcoll_cost_crowd(signature, node) > 1
                ? pcoll_ring_tree_cost_crowded(signature, ring, tree, 2, 0, node)
-               : cost_of_cores(signature, ring, tree, (double)ring->nsegments - 1, node);
+               : cost_of_cores(signature, ring, tree, (double)ring->nsegments - 1, 0, node);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -219,7 +235,9 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double cost = machine->call;
 
     if (!pcoll_is_over_wire(signature) && teams.topology)
-        return cost + cost_of_cores(signature, &ring, tree, followers, machine) +
+        return cost +
+               cost_of_cores(signature, &ring, tree, followers,
+                             children_in_teams(signature->topology, tree.radix), machine) +
                cost_of_levels(signature, &ring, tree.radix, 0, machine);
     if (!pcoll_is_over_wire(signature))
         return cost + cost_in_node(signature, &ring, tree.radix, machine);

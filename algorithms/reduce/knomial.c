@@ -75,47 +75,68 @@ uint64_t pcoll_reduce_tree_temp_bytes(const struct pcoll_signature *signature, i
 
 /* A tree of so many levels, each of which has a rank with `more` children; `one` is the time from
  * the REDUCE of a child to that of its parent, `port` that between the arrivals of two children,
- * and `reduce` that to reduce what one child has sent. A rank on level i has i * more children. */
+ * and `reduce` that to reduce what one child has sent. A rank on level i has i * more children, and
+ * more on each of `below` levels that are nearer. */
 struct levels {
-    double count, more, one, port, reduce;
+    double count, more, below, one, port, reduce;
 };
 
 static double cost_of_levels(struct levels l, double segments)
 {
-    const double first =
-        l.count * (l.one + (l.more - 1) * l.port) + l.more * l.reduce * l.count * (l.count + 1) / 2;
+    const double first = l.count * (l.one + (l.more - 1) * l.port) +
+                         l.more * l.reduce * l.count * ((l.count + 1) / 2 + l.below);
     const double next = l.count * l.more * pcoll_larger(l.port, l.reduce);
 
     return first + (segments - 1) * next;
 }
 
-/* The same where processors move vectors of `bytes` bytes in segments. */
-static double cost_of_cores(int count, double more, const struct pcoll_ring *ring, uint64_t bytes,
-                            const struct pcoll_machine *m)
+/* The same for `ranks` ranks whose processors move vectors of `bytes` bytes in segments. */
+static double cost_of_cores(int ranks, int radix, double below, const struct pcoll_ring *ring,
+                            uint64_t bytes, const struct pcoll_machine *m)
 {
     const double segments = (double)ring->nsegments, segment = (double)bytes / segments;
-    const struct levels levels = {count, more, m->L + m->o + segment * m->copy,
-                                  pcoll_ring_arrival(ring, m), m->o + segment * m->reduce};
+    const struct levels levels = {pcoll_log_ceil(ranks, radix),
+                                  pcoll_lesser(radix, ranks) - 1,
+                                  below,
+                                  m->L + m->o + segment * m->copy,
+                                  pcoll_ring_arrival(ring, m),
+                                  m->o + segment * m->reduce};
 
     return cost_of_levels(levels, segments);
 }
 
+/* The parts of a team, on that level of the tree's. */
+static int parts_of(const struct pcoll_order_tree *tree, int i, const struct pcoll_topology *level)
+{
+    return i + 1 < tree->nlevels ? level->most_parts
+                                 : (level->nranks + level->nnodes - 1) / level->nnodes;
+}
+
+/* The levels of all trees in teams. */
+static int depth_in_teams(const struct pcoll_order_tree *tree)
+{
+    const struct pcoll_topology *level = tree->topology;
+    int depth = 0;
+
+    for (int i = 0; i < tree->nlevels; i++, level = level->below)
+        depth += pcoll_log_ceil(parts_of(tree, i, level), tree->radix);
+    return depth;
+}
+
 /* In teams, from each level to the next. */
-static double cost_in_teams(const struct pcoll_order_tree *tree, double more,
-                            const struct pcoll_ring *ring, uint64_t bytes,
-                            const struct pcoll_machine *machine)
+static double cost_in_teams(const struct pcoll_order_tree *tree, const struct pcoll_ring *ring,
+                            uint64_t bytes, const struct pcoll_machine *machine)
 {
     const struct pcoll_topology *level = tree->topology;
     struct pcoll_machine node = *machine;
-    double cost = 0;
+    double cost = 0, below = depth_in_teams(tree);
 
     for (int i = 0; i < tree->nlevels; i++, level = level->below) {
-        const int mates = i + 1 < tree->nlevels
-                              ? level->most_parts
-                              : (level->nranks + level->nnodes - 1) / level->nnodes;
+        const int parts = parts_of(tree, i, level);
 
         node = pcoll_cost_node(&node);
-        cost += cost_of_cores(pcoll_log_ceil(mates, tree->radix), more, ring, bytes, &node);
+        below -= pcoll_log_ceil(parts, tree->radix);
+        cost += cost_of_cores(parts, tree->radix, below, ring, bytes, &node);
     }
     return cost;
 }
@@ -133,22 +154,28 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double more = radix - 1 < signature->nranks - 1 ? radix - 1 : signature->nranks - 1;
     const double work = in.o + segment * in.reduce, turn = crowd > 1 ? crowd * in.turn : 0;
     const bool wire = pcoll_is_over_wire(signature), is_flat = wire && !tree.topology;
-    const struct levels outside = {is_flat ? depth.within : depth.between, more,
-                                   all.L + all.o + segment * all.G + turn, all.g + segment * all.G,
+    const bool has_teams = tree.topology && (!wire || tree.nlevels > 1);
+    const double below = has_teams ? depth_in_teams(&tree) : is_flat ? 0 : depth.within;
+    const struct levels outside = {is_flat ? depth.within : depth.between,
+                                   more,
+                                   below,
+                                   all.L + all.o + segment * all.G + turn,
+                                   all.g + segment * all.G,
                                    work};
-    const struct levels inside = {is_flat ? 0 : depth.within, more,
+    const struct levels inside = {below,
+                                  more,
+                                  0,
                                   in.L + in.o + crowd * segment * in.copy + turn,
-                                  crowd > 1 ? 0 : pcoll_ring_arrival(&ring, &in), crowd * work};
-
+                                  crowd > 1 ? 0 : pcoll_ring_arrival(&ring, &in),
+                                  crowd * work};
     double cost = machine->call + in.o;
 
-    if (!wire && tree.topology)
-        return cost + cost_of_cores(depth.between, more, &ring, signature->bytes, &all) +
-               cost_in_teams(&tree, more, &ring, signature->bytes, &all);
-    cost += cost_of_levels(outside, segments);
-    if (tree.nlevels > 1)
-        return cost + cost_in_teams(&tree, more, &ring, signature->bytes, &all);
-    return cost + cost_of_levels(inside, segments);
+    if (wire)
+        cost += cost_of_levels(outside, segments);
+    else if (has_teams)
+        cost += cost_of_cores(tree.topology->nnodes, radix, below, &ring, signature->bytes, &all);
+    return cost + (has_teams ? cost_in_teams(&tree, &ring, signature->bytes, &all)
+                             : cost_of_levels(inside, segments));
 }
 
 /* ---- the row ---- */

@@ -12,6 +12,20 @@
 #include "algorithms/cost.h"
 #include "algorithms/shape/sliced.h"
 
+/* How many of the puts of results into the root's user buffer follow each other. Ranks that share
+ * cores put while others compute. */
+static double turns_of(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                       const struct pcoll_machine *machine)
+{
+    const double peers = signature->nranks - 1;
+    const double slice = (double)signature->bytes / signature->nranks /
+                         (double)pcoll_slices_nsegments(signature, signature->bytes, params);
+
+    if (pcoll_is_over_wire(signature) || pcoll_cost_crowd(signature, machine) > 1)
+        return 1;
+    return peers / pcoll_lesser(pcoll_cost_accessors(machine, peers, slice), peers);
+}
+
 /* All ranks put (N - 1) / N of the vector, and reduce as much; the root receives as much. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
@@ -23,13 +37,14 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const bool wire = pcoll_is_over_wire(signature);
     const double out = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     const double port = slice * pcoll_cost_leaders(signature, machine).G;
+    const double turns = turns_of(signature, params, machine);
     const double in = wire   ? port
-                      : user ? crowd * bytes / nranks * machine->G
+                      : user ? crowd * turns * bytes / nranks * machine->G
                              : bytes * machine->copy;
     const double waves = pcoll_cost_wave(signature, machine, peers, false) +
                          pcoll_cost_wave(signature, machine, peers, true);
     const double local = pcoll_cost_node(machine).o;
-    const double work = user ? machine->rma + local : peers * machine->o + 2 * local;
+    const double work = user ? turns * machine->rma + local : peers * machine->o + 2 * local;
     const double answers = wire && !user ? 2 * machine->L : 0;
 
     return machine->call + segments * (waves + answers + crowd * work) +

@@ -340,10 +340,11 @@ static void test_fixed_teams(struct pcoll_table *table, const struct pcoll_topol
 static void test_impossible_segment(const struct pcoll_table *table,
                                     const struct pcoll_topology *levels)
 {
+    const struct pcoll_machine slow_gets = {.G = 0.1};
     struct question q = question_far(table, PCOLL_BCAST, 1 << 20);
 
     q.signature.levels = levels;
-    q.caps.cores = RANKS / 2;
+    q.caps.measured = &slow_gets;
     q.caps.provides = NO_RMA;
     q.caps.max_temp = 1 << 20;
     q.hint = (struct pcoll_hint){.teams = 2, .segment = 1 << 20};

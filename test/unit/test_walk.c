@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
+#include "algorithms/plan/levels.h"
 #include "algorithms/plan/topology.h"
 #include "test/unit/question.h"
 #include "test/unit/tables.h"
@@ -306,8 +307,28 @@ static void check_arrivals(enum pcoll_coll coll, const char *name, struct pcoll_
            pcoll_coll_name(coll), name, params.radix, range.least, range.most);
 }
 
+/* All ranks put their slices of the result into the memory of the root. */
+static void check_slices(int nranks, uint64_t bytes)
+{
+    const struct pcoll_signature signature = {
+        .coll = PCOLL_REDUCE, .nranks = nranks, .bytes = bytes};
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER, .segment = bytes};
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(PCOLL_REDUCE, "sliced");
+    struct pcoll_machine machine = memory;
+    struct range range = {1, 1};
+
+    pcoll_cost_contend(&signature, false, &machine);
+    compare(row, &signature, &params, &machine, &range);
+    tap_ok(range.least > 0.75 && range.most < 1.25,
+           "reduce sliced of %d bytes on %d ranks: closed form is %.3f to %.3f of the walk",
+           (int)bytes, nranks, range.least, range.most);
+}
+
 static void check_many_to_one(void)
 {
+    check_slices(17, 16384);
+    check_slices(64, 1 << 18);
+
     for (uint64_t bytes = 16384; bytes <= 262144; bytes *= 16) {
         check_turns(PCOLL_BCAST, "knomial_get", bytes, 16);
         check_turns(PCOLL_SCATTER, "direct_get", bytes, bytes > 65536 ? 8 : 16);
@@ -326,6 +347,60 @@ static void check_many_to_one(void)
     check_arrivals(PCOLL_ALLGATHER, "bruck", (struct pcoll_params){0});
     check_arrivals(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP});
     check_arrivals(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_TEMP});
+}
+
+/* ---- trees of a node whose ranks have a core each ---- */
+
+enum { MEMBERS = 64 };
+
+/* Without levels, with the teams of 16 ranks and their parts of 4, and with these parts alone. */
+static void check_tree(enum pcoll_coll coll, const char *name, struct pcoll_params params,
+                       size_t first_message, double allowed)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+    struct pcoll_machine machines[3] = {memory, memory, memory};
+    int teams[2][MEMBERS];
+    const struct pcoll_division divisions[] = {{teams[0], PCOLL_LEVEL_OTHER_CACHE},
+                                               {teams[1], PCOLL_LEVEL_SAME_CACHE}};
+    struct range range = {1, 1};
+    struct pcoll_topology levels;
+
+    for (int r = 0; r < MEMBERS; r++) {
+        teams[0][r] = r / 16;
+        teams[1][r] = r / 4;
+    }
+    if (pcoll_topology_divide(NULL, MEMBERS, divisions, 2, &levels) != PCOLL_OK)
+        abort();
+    for (int i = 0; i < 3; i++)
+        machines[i].reduce = memory.copy;
+    machines[0].node = &machines[1];
+    machines[1].node = &machines[2];
+    for (size_t m = first_message; m < 4; m++)
+        for (params.teams = 0; params.teams < 3; params.teams++) {
+            const struct pcoll_signature signature = {
+                .coll = coll, .nranks = MEMBERS, .bytes = messages[m], .levels = &levels};
+            const struct pcoll_machine *machine = &machines[params.teams == 0 ? 2 : 0];
+            const double walked = pcoll_cost_walk(row, &signature, &params, machine);
+            const double ratio = pcoll_cost_of(row, &signature, &params, machine) / walked;
+
+            range.least = ratio < range.least ? ratio : range.least;
+            range.most = ratio > range.most ? ratio : range.most;
+        }
+    pcoll_topology_fini(&levels);
+    tap_ok(range.least > 1 - allowed && range.most < 1 + allowed,
+           "%s %s, radix %d, in a node with levels: closed form is %.3f to %.3f of the walk",
+           pcoll_coll_name(coll), name, params.radix, range.least, range.most);
+}
+
+/* The pace of many segments, and what a rank reduces that has children on several levels. */
+static void check_trees(void)
+{
+    for (int radix = 2; radix <= 4; radix *= 2) {
+        const struct pcoll_params params = {.radix = radix, .segment = 16384, .slots = 64};
+
+        check_tree(PCOLL_BCAST, "eager", params, 3, 0.1);
+        check_tree(PCOLL_REDUCE, "knomial", params, 1, 0.35);
+    }
 }
 
 /* ---- rows without a cost function ---- */
@@ -406,6 +481,7 @@ int main(void)
 {
     check_costless_rows();
     check_many_to_one();
+    check_trees();
     for (int radix = 2; radix <= 8; radix *= 2) {
         struct pcoll_params params = {.radix = radix};
 
