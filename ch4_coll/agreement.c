@@ -234,6 +234,7 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         KEPT,
         PARALLEL,
         TRAFFIC,
+        ALL,
         WANTED_HERE,
         REUSED_HERE,
         NFACTS
@@ -249,14 +250,17 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         [KEPT] = {.kind = PCOLL_TERM_MAX, .value = signature->kept},
         [PARALLEL] = {.kind = PCOLL_TERM_MAX},
         [TRAFFIC] = {.kind = PCOLL_TERM_MAX},
+        [ALL] = {.kind = PCOLL_TERM_MAX},
         [WANTED_HERE] = {.kind = PCOLL_TERM_MAX,
                          .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)},
         [REUSED_HERE] = reused,
     };
     int mpi_errno;
 
-    if (call->local)
+    if (call->local) {
         terms[PARALLEL].value = (uint64_t)pcoll_edges_max_parallel(call->local, call->comm->rank);
+        terms[ALL].value = (uint64_t)call->local->nin + (uint64_t)call->local->nout;
+    }
     if (call->local && pcoll_can_have_pairs(signature))
         terms[TRAFFIC].value =
             (uint64_t)pcoll_pairs_max_traffic(signature, call->local, call->comm->rank);
@@ -271,6 +275,7 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     signature->out_volume = terms[OUT].value;
     signature->kept = terms[KEPT].value;
     max->parallel = (int)terms[PARALLEL].value;
+    max->edges = terms[ALL].value;
     max->traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)terms[TRAFFIC].value : 0;
     return mpi_errno;
 }

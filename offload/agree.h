@@ -52,7 +52,8 @@ enum pcoll_round {
                           * CALL; otherwise the blocks become edges */
     PCOLL_ROUND_EDGES,   /* the largest of all ranks: bytes, degree, volumes */
     PCOLL_ROUND_LETTERS, /* has every rank memory for its letters to the other ends of edges? Their
-                          * size follows from EDGES; the swap is after this round, or after PAIRS */
+                          * size follows from EDGES; the swap is after this round, or after PAIRS.
+                          * If ranks share memory: has every rank written its table */
     PCOLL_ROUND_PAIRS,   /* if edges share messages: a summary of what the ranks of each node have
                           * told each other about theirs */
     PCOLL_ROUND_CALL,    /* can all take part, with equal arguments; rank 0's choice. Once more if
@@ -73,7 +74,7 @@ enum pcoll_round {
     PCOLL_ROUND_BOUND, /* is every rank connected, and has it mapped all operands that it reads
                         * where they lie; no rank signals before this */
 
-    /* -- after TABLE, GROUP, BELL and PLAN, in each node: memory/arena.c -- */
+    /* -- after TABLE, GROUP, BELL, EDGES and PLAN, in each node: memory/arena.c -- */
 
     PCOLL_ROUND_GRANT, /* where has the lowest rank put an extent */
     PCOLL_ROUND_SHARE  /* can every rank map its object */

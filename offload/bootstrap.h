@@ -52,9 +52,16 @@ struct pcoll_bootstrap {
     /* Send the `bytes` bytes at `mine` + i * bytes to each ranks[i], which are n other ranks in
      * ascending order, and receive theirs at `theirs` + i * bytes. If a names b, then b names a and
      * sends the same number of bytes; the k-th time that it names a matches the k-th time that a
-     * names it. */
+     * names it. NULL: ranks share memory instead. */
     enum pcoll_result (*swap)(void *context, const int *ranks, int n, const void *mine,
                               void *theirs, size_t bytes);
+
+    /* If all ranks are on one node and the medium shares memory among them; otherwise NULL, and
+     * they swap. `share` is collective: so many bytes, the same on all ranks, that all of them can
+     * access; NULL, on all ranks: there is no memory. `unshare` is local: this rank will not access
+     * them any more. There is one such memory at a time, with a round before the next. */
+    char *(*share)(void *context, size_t bytes);
+    void (*unshare)(void *context);
     void (*idle)(void *context); /* called repeatedly while waiting for other ranks */
     void (*report)(void *context, const char *message); /* shows the user one line */
 };
@@ -83,7 +90,8 @@ size_t pcoll_gather_room(int nranks, size_t bytes);
 /* The ranks of this one's node, by the topology of *outer, in the order of their places. */
 struct pcoll_circle pcoll_circle_of_node(const struct pcoll_bootstrap *outer);
 
-/* A bootstrap by which the ranks of a circle, which must outlive it, agree; it cannot swap. */
+/* A bootstrap by which the ranks of a circle, which must outlive it, agree; they can neither swap
+ * nor share. */
 struct pcoll_bootstrap pcoll_bootstrap_of_circle(struct pcoll_circle *circle);
 
 #endif /* PCOLL_BOOTSTRAP_H */

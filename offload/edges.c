@@ -4,13 +4,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "algorithms/util.h"
 #include "offload/agree.h"
 #include "offload/pairs.h"
 
 /* One end of an edge, as its rank tells the rank at the other end. */
 struct end {
     uint64_t bytes, first, slot, landing;
-    int32_t key, in_cell;
+    int32_t rank; /* at the other end */
+    uint32_t key : 31, in_cell : 1;
 };
 
 struct letter {
@@ -22,10 +24,18 @@ struct letter {
                              * middle on those of out edges */
 };
 
+/* What a rank writes for all others where ranks share memory. */
+struct table {
+    int32_t nin, nout;
+    struct end ends[]; /* [nin + nout]: those of in edges, then those of out edges */
+};
+
 struct swap {
     const struct pcoll_topology *topology;
     struct pcoll_local *local;
     int rank, max_parallel;
+    char *tables; /* [nranks of the bootstrap]; NULL: there are letters */
+    size_t table_bytes;
     int *ranks; /* [nranks]: all peers, ascending */
     int nranks;
     char *mine, *theirs; /* [nranks]: letters */
@@ -86,15 +96,16 @@ static struct letter *letter_at(const struct swap *s, char *letters, int i)
     return (struct letter *)(void *)(letters + (size_t)i * s->letter_bytes);
 }
 
-static void write_ends(struct end *ends, const struct bundle *bundle)
+static void write_ends(struct end *ends, const struct pcoll_edge *edges, int n)
 {
-    for (int i = 0; i < bundle->count; i++)
-        ends[i] = (struct end){.bytes = bundle->edges[i].bytes,
-                               .first = bundle->edges[i].first,
-                               .slot = bundle->edges[i].slot,
-                               .landing = bundle->edges[i].landing,
-                               .key = bundle->edges[i].key,
-                               .in_cell = bundle->edges[i].in_cell};
+    for (int i = 0; i < n; i++)
+        ends[i] = (struct end){.bytes = edges[i].bytes,
+                               .first = edges[i].first,
+                               .slot = edges[i].slot,
+                               .landing = edges[i].landing,
+                               .rank = edges[i].rank,
+                               .key = (uint32_t)edges[i].key,
+                               .in_cell = edges[i].in_cell};
 }
 
 /* The peer's ends of these edges. */
@@ -106,7 +117,7 @@ static enum pcoll_result read_ends(const struct bundle *bundle, const struct end
     for (int i = 0; i < nends; i++) {
         struct pcoll_edge *edge = &bundle->edges[i];
 
-        if (ends[i].key != edge->key || ends[i].bytes != edge->bytes)
+        if (ends[i].key != (uint32_t)edge->key || ends[i].bytes != edge->bytes)
             return PCOLL_ERR_INVALID;
         edge->peer_first = ends[i].first;
         if (is_out) {
@@ -145,8 +156,8 @@ static void write_letter(const struct swap *s, int rank, const struct bundle *so
 
     letter->nin = sources->count;
     letter->nout = targets->count;
-    write_ends(letter->ends, sources);
-    write_ends(letter->ends + s->max_parallel, targets);
+    write_ends(letter->ends, sources->edges, sources->count);
+    write_ends(letter->ends + s->max_parallel, targets->edges, targets->count);
     letter->leader = pair ? pair->leader : PCOLL_NONE;
     letter->arriving = pair ? pair->arriving : 0;
 }
@@ -223,6 +234,98 @@ static enum pcoll_result swap_letters(struct swap *s, const struct pcoll_bootstr
     return result == PCOLL_OK ? match_own(s) : result;
 }
 
+/* ---- tables ---- */
+
+static struct table *table_of(const struct swap *s, int rank)
+{
+    return (struct table *)(void *)(s->tables + (size_t)rank * s->table_bytes);
+}
+
+static void write_table(const struct swap *s)
+{
+    const struct pcoll_local *local = s->local;
+    struct table *table = table_of(s, s->rank);
+
+    table->nin = local->nin;
+    table->nout = local->nout;
+    write_ends(table->ends, local->in, local->nin);
+    write_ends(table->ends + local->nin, local->out, local->nout);
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    return pcoll_compare_ints(&((const struct end *)left)->rank,
+                              &((const struct end *)right)->rank);
+}
+
+/* The first of *count_p ends to `rank`, among n. Where each rank has an edge with each, the first
+ * look finds it. */
+static const struct end *find_ends(const struct end *ends, int n, int rank, int *count_p)
+{
+    const struct end key = {.rank = rank}, *first = rank < n ? &ends[rank] : NULL, *after;
+
+    if (first == NULL || first->rank != rank)
+        first = bsearch(&key, ends, (size_t)n, sizeof(key), by_rank);
+    *count_p = 0;
+    if (first == NULL)
+        return NULL;
+    while (first > ends && first[-1].rank == rank)
+        first--;
+    for (after = first; after < ends + n && after->rank == rank; after++)
+        ++*count_p;
+    return first;
+}
+
+static enum pcoll_result read_tables(const struct swap *s, struct pcoll_edge *edges, int n,
+                                     bool is_out)
+{
+    enum pcoll_result result = PCOLL_OK;
+
+    for (int at = 0; at < n && result == PCOLL_OK;) {
+        const struct bundle bundle = next_bundle(edges + at, n - at);
+        const struct table *table = table_of(s, bundle.edges->rank);
+        int count;
+        const struct end *ends =
+            is_out ? find_ends(table->ends, table->nin, s->rank, &count)
+                   : find_ends(table->ends + table->nin, table->nout, s->rank, &count);
+
+        result = read_ends(&bundle, ends, count, is_out);
+        at += bundle.count;
+    }
+    return result;
+}
+
+/* Collective: all ranks get the same result. */
+static enum pcoll_result share_tables(struct swap *s, const struct pcoll_bootstrap *bootstrap,
+                                      uint64_t max_edges)
+{
+    const size_t nranks = (size_t)bootstrap->nranks;
+
+    s->table_bytes = pcoll_whole_lines(sizeof(struct table) + max_edges * sizeof(struct end));
+    if (s->max_parallel > 1 && s->table_bytes > PCOLL_LETTERS_BYTES / nranks)
+        return PCOLL_UNSUPPORTED;
+    s->tables = bootstrap->share(bootstrap->context, nranks * s->table_bytes);
+    return s->tables != NULL ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
+
+static enum pcoll_result swap_by_tables(struct swap *s, const struct pcoll_bootstrap *bootstrap,
+                                        uint64_t max_edges)
+{
+    struct pcoll_local *local = s->local;
+    enum pcoll_result result = share_tables(s, bootstrap, max_edges);
+
+    if (result != PCOLL_OK)
+        return result;
+    write_table(s);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_LETTERS, PCOLL_OK, NULL, 0);
+    if (result == PCOLL_OK)
+        result = read_tables(s, local->in, local->nin, false);
+    if (result == PCOLL_OK)
+        result = read_tables(s, local->out, local->nout, true);
+    bootstrap->unshare(bootstrap->context);
+    return result;
+}
+
 /* ---- the whole ---- */
 
 /* Collective: the crossing becomes that of all ranks. */
@@ -279,28 +382,36 @@ static enum pcoll_result allocate(struct swap *s)
     return s->ranks && s->mine && s->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
+static enum pcoll_result swap_by_letters(struct swap *s, const struct pcoll_bootstrap *bootstrap,
+                                         struct pcoll_signature *signature, int max_traffic)
+{
+    const bool has_pairs = max_traffic > 0 && pcoll_can_have_pairs(signature);
+    struct pcoll_pairs_swap pairs = {.count = 0};
+    enum pcoll_result result = allocate(s);
+
+    if (result == PCOLL_OK && has_pairs)
+        result = pcoll_pairs_swap_init(&pairs, signature, s->local, s->rank, max_traffic);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_LETTERS, result, NULL, 0);
+    if (result == PCOLL_OK && has_pairs)
+        result = swap_pairs(bootstrap, &pairs, signature, s->local);
+    if (result == PCOLL_OK)
+        result = swap_letters(s, bootstrap);
+    pcoll_pairs_swap_fini(&pairs);
+    free(s->ranks);
+    free(s->mine);
+    free(s->theirs);
+    return result;
+}
+
 enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
                                    struct pcoll_signature *signature, struct pcoll_local *local,
                                    struct pcoll_edges_max max)
 {
-    const bool has_pairs = max.traffic > 0 && pcoll_can_have_pairs(signature);
     struct swap s = {.topology = signature->topology,
                      .local = local,
                      .rank = bootstrap->rank,
                      .max_parallel = max.parallel};
-    struct pcoll_pairs_swap pairs = {.count = 0};
-    enum pcoll_result result = allocate(&s);
 
-    if (result == PCOLL_OK && has_pairs)
-        result = pcoll_pairs_swap_init(&pairs, signature, local, bootstrap->rank, max.traffic);
-    result = pcoll_agree(bootstrap, PCOLL_ROUND_LETTERS, result, NULL, 0);
-    if (result == PCOLL_OK && has_pairs)
-        result = swap_pairs(bootstrap, &pairs, signature, local);
-    if (result == PCOLL_OK)
-        result = swap_letters(&s, bootstrap);
-    pcoll_pairs_swap_fini(&pairs);
-    free(s.ranks);
-    free(s.mine);
-    free(s.theirs);
-    return result;
+    return bootstrap->share ? swap_by_tables(&s, bootstrap, max.edges)
+                            : swap_by_letters(&s, bootstrap, signature, max.traffic);
 }

@@ -22,6 +22,8 @@
 #define ROUNDS_BEFORE_SLEEP 8
 #define LOOKS_PER_ROUND 64 /* with a core for each rank; the process progresses once a round */
 #define SLEEP_NSEC 100000
+#define KEPT_BYTES                                                                                 \
+    ((size_t)64 << 10) /* of what is shared: the next init takes them without a round */
 
 /* The addresses that a neighbor probes, and an id that proves that it reached this process: another
  * process may have the same pid in its namespace, and other data at the same address. */
@@ -273,12 +275,38 @@ static enum pcoll_result combine_in(void *context, uint64_t *words, int n)
     return PCOLL_OK;
 }
 
-static enum pcoll_result swap_in(void *context, const int *ranks, int n, const void *mine,
-                                 void *theirs, size_t bytes)
+static void release_shared(struct pcoll_node_group *group)
 {
-    const struct pcoll_bootstrap *outer = &((struct pcoll_node_group *)context)->outer;
+    if (group->shared_bytes > 0)
+        pcoll_shm_release(group->shared);
+    group->shared_bytes = 0;
+}
 
-    return outer->swap(outer->context, ranks, n, mine, theirs, bytes);
+static void clear_nothing(const void *context, char *payload)
+{
+    (void)context, (void)payload;
+}
+
+static char *share_in(void *context, size_t bytes)
+{
+    struct pcoll_node_group *group = context;
+    const struct pcoll_shm_wish wish = {.bytes = bytes, .clear = clear_nothing};
+
+    if (bytes > group->shared_bytes) {
+        release_shared(group);
+        if (pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &group->shared) != PCOLL_OK)
+            return NULL;
+        group->shared_bytes = bytes;
+    }
+    return (char *)group->shared + PCOLL_LINE_BYTES;
+}
+
+static void unshare_in(void *context)
+{
+    struct pcoll_node_group *group = context;
+
+    if (group->shared_bytes > KEPT_BYTES)
+        release_shared(group);
 }
 
 static void idle_in(void *context)
@@ -325,7 +353,8 @@ static enum pcoll_result open_meeting(struct pcoll_node_group *group,
         .crowded = bootstrap->crowded,
         .context = group,
         .combine = combine_in,
-        .swap = swap_in,
+        .share = share_in,
+        .unshare = unshare_in,
         .idle = idle_in,
         .report = report_in,
     };

@@ -32,10 +32,12 @@ struct pcoll_node_group {
     struct pcoll_group base;
     struct pcoll_shm_arena arena;
     struct pcoll_bootstrap bootstrap; /* its combine is that of this group */
-    struct pcoll_bootstrap outer;     /* for swap, idle and report */
+    struct pcoll_bootstrap outer;     /* for idle and report */
     struct pcoll_shm_extent *extent;  /* for the meeting */
     struct pcoll_node_meeting *meeting;
     uint64_t meetings;                /* number of meetings so far */
+    struct pcoll_shm_extent *shared;  /* what bootstrap.share returns */
+    size_t shared_bytes;              /* 0: there is none */
     uint64_t coop_from;               /* bootstrap->coop_from */
     int64_t board_from;               /* bootstrap->board_from */
     struct pcoll_bell *bell;          /* of the agent that serves the group; NULL: there is none */

@@ -94,6 +94,7 @@ void graph_make(struct graph *g, uint64_t seed)
     g->nranks = 1 + (int)(graph_next(&g->seed) % GRAPH_MAX_RANKS);
     g->signature.nranks = g->nranks;
     make_nodes(g);
+    g->shares = seed / 4 % 2 == 0 && !pcoll_can_have_pairs(&g->signature);
     if (pcoll_coll_has(g->signature.coll, PCOLL_ROOTED))
         add_star(g, g->signature.coll == PCOLL_GATHERV);
     else
@@ -145,7 +146,9 @@ static void make_local(struct graph *g, int rank)
     }
     qsort(local->in, (size_t)local->nin, sizeof(*local->in), by_rank_and_key);
     qsort(local->out, (size_t)local->nout, sizeof(*local->out), by_rank_and_key);
-    if (rank == g->wrong_rank && local->nin > 0)
+    if (rank == g->wrong_rank && g->shares)
+        local->nin--;
+    else if (rank == g->wrong_rank)
         local->in[0].bytes += 1;
 }
 
@@ -154,20 +157,25 @@ static int tell_others(struct meeting *meeting, int rank, void *argument)
 {
     struct graph *g = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
-    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     const struct pcoll_local *local = &g->locals[rank];
     struct pcoll_term max[] = {
         {.value = (uint64_t)pcoll_edges_max_parallel(local, rank)},
-        {.value = (uint64_t)pcoll_pairs_max_traffic(&g->signature, local, rank)}};
+        {.value = (uint64_t)pcoll_pairs_max_traffic(&g->signature, local, rank)},
+        {.value = (uint64_t)local->nin + (uint64_t)local->nout}};
     struct pcoll_signature signature = g->signature;
     enum pcoll_result result = PCOLL_OK;
 
-    if (pcoll_agree(&bootstrap, PCOLL_ROUND_EDGES, PCOLL_OK, max, 2) == PCOLL_OK)
-        result = pcoll_edges_swap(&bootstrap, &signature, &g->locals[rank],
-                                  (struct pcoll_edges_max){(int)max[0].value, (int)max[1].value});
+    if (g->shares)
+        meeting_share(&bootstrap);
+    if (pcoll_agree(&bootstrap, PCOLL_ROUND_EDGES, PCOLL_OK, max, 3) == PCOLL_OK)
+        result = pcoll_edges_swap(
+            &bootstrap, &signature, &g->locals[rank],
+            (struct pcoll_edges_max){(int)max[0].value, (int)max[1].value, max[2].value});
     result = pcoll_agree(&bootstrap, PCOLL_ROUND_CALL, result, NULL, 0);
     g->crossings[rank] = signature.crossing;
-    return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);
+    return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID) ||
+           (g->shares && attendee.swaps > 0);
 }
 
 static void add_facts(const struct pcoll_edge *edges, int n, int rank, struct pcoll_signature *s,

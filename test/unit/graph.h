@@ -33,7 +33,9 @@ struct graph {
     struct pcoll_edge in[GRAPH_MAX_RANKS][GRAPH_MAX_EDGES], out[GRAPH_MAX_RANKS][GRAPH_MAX_EDGES];
     struct pcoll_local locals[GRAPH_MAX_RANKS];
     struct pcoll_crossing crossings[GRAPH_MAX_RANKS]; /* as each rank has heard */
-    int wrong_rank; /* this rank is wrong about the bytes of an edge; PCOLL_NONE: no rank is */
+    int shares;     /* true: the ranks share memory, in place of sending messages */
+    int wrong_rank; /* this rank is wrong about the bytes of an in edge, or lacks one if ranks share
+                     * memory; PCOLL_NONE: no rank is */
 };
 
 /* The next random number, and a random size of a block, often one at which something changes. */

@@ -17,6 +17,7 @@
 
 #define SLOT_BYTES 256
 #define MAIL_BYTES 8192
+#define SHARED_BYTES (64 << 10)
 
 struct mail {
     _Atomic int full;
@@ -28,6 +29,7 @@ struct meeting {
     _Atomic int arrived, generation;
     char slots[MEETING_MAX_RANKS][SLOT_BYTES];
     struct mail mail[MEETING_MAX_RANKS][MEETING_MAX_RANKS]; /* [to][from] */
+    _Alignas(PCOLL_CACHE_LINE) char shared[SHARED_BYTES];
 };
 
 void (*meeting_on_wait)(void);
@@ -171,6 +173,24 @@ struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
     };
 
     return bootstrap;
+}
+
+static char *meeting_memory(void *context, size_t bytes)
+{
+    struct attendee *attendee = context;
+
+    return bytes <= SHARED_BYTES ? attendee->meeting->shared : NULL;
+}
+
+static void meeting_leave(void *context)
+{
+    (void)context;
+}
+
+void meeting_share(struct pcoll_bootstrap *bootstrap)
+{
+    bootstrap->share = meeting_memory;
+    bootstrap->unshare = meeting_leave;
 }
 
 struct locality {

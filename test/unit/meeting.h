@@ -26,6 +26,8 @@ struct attendee {
 };
 
 struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee);
+/* The ranks share memory, if they need little. */
+void meeting_share(struct pcoll_bootstrap *bootstrap);
 void meeting_barrier(struct meeting *meeting);
 /* Collective: all[r] receives what rank r passed as `mine`. */
 void meeting_allgather(struct attendee *attendee, const void *mine, void *all, size_t bytes);

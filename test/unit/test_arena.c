@@ -227,6 +227,47 @@ static int make_many(struct meeting *meeting, int rank, void *argument)
     return wrong;
 }
 
+/* ---- what ranks share at init ---- */
+
+/* Each rank reads what all have written; returns where that was, or NULL. */
+static const char *share(const struct pcoll_bootstrap *boot, size_t bytes, int value)
+{
+    char *all = boot->share(boot->context, (size_t)boot->nranks * bytes);
+    int wrong = all == NULL;
+
+    if (wrong)
+        return NULL;
+    memset(all + (size_t)boot->rank * bytes, boot->rank + value, bytes);
+    wrong |= pcoll_agree(boot, PCOLL_ROUND_LETTERS, PCOLL_OK, NULL, 0) != PCOLL_OK;
+    for (int r = 0; r < boot->nranks; r++)
+        for (size_t i = 0; i < bytes; i++)
+            wrong |= all[(size_t)r * bytes + i] != (char)(r + value);
+    boot->unshare(boot->context);
+    wrong |= pcoll_agree(boot, PCOLL_ROUND_CALL, PCOLL_OK, NULL, 0) != PCOLL_OK;
+    return wrong ? NULL : all;
+}
+
+/* Little memory is kept for the next time, but not much of it, nor is there ever more. */
+static int share_often(struct meeting *meeting, int rank, void *argument)
+{
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct pcoll_group *group;
+    int wrong = shm->group_create(&bootstrap, &group) != PCOLL_OK;
+    const char *first;
+
+    (void)argument;
+    if (wrong)
+        return 1;
+    first = share(group->bootstrap, KIB, 1);
+    wrong |= first == NULL || share(group->bootstrap, KIB / 2, 2) != first;
+    for (int i = 0; i < 30; i++)
+        wrong |= !share(group->bootstrap, (i % 3 == 0 ? 1024 : 1) * KIB, i);
+    wrong |= pcoll_node_group_of(group)->arena.total > 8 * 1024 * KIB;
+    shm->group_destroy(group);
+    return wrong;
+}
+
 /* ---- PID namespaces ---- */
 
 enum { SKIPPED = 77 };
@@ -402,6 +443,7 @@ int main(void)
     tap_ok(run(be_interrupted, 0) == 0, "signals do not keep memory from being reserved");
     tap_ok(run(be_interrupted, 1) == 0, "the same in /dev/shm");
     tap_ok(meeting_run_processes(2, make_many, NULL) == 0, "300 groups take 16 KiB each at most");
+    tap_ok(meeting_run_processes(3, share_often, NULL) == 0, "ranks share memory at init");
     check_namespaces();
     check_touch();
     meeting_destroy(page);

@@ -324,10 +324,10 @@ static void test_mismatch(void)
         found += graph_prepare(&g);
     }
     graph_end(&g);
-    tap_ok(found == tried, "a rank that is wrong about the bytes of an edge is found out");
+    tap_ok(found == tried, "a rank that is wrong about an edge is found out");
 }
 
-/* ---- letters ---- */
+/* ---- letters and tables ---- */
 
 static enum pcoll_result combine_alone(void *context, uint64_t *words, int n)
 {
@@ -347,29 +347,47 @@ static enum pcoll_result echo(void *context, const int *ranks, int n, const void
     return PCOLL_OK;
 }
 
-/* Of a rank with an edge in each direction, where others have so many parallel ones. */
-static enum pcoll_result swap_beside(int parallel, size_t *bytes_p)
+static char *share_nothing(void *context, size_t bytes)
+{
+    *(size_t *)context = bytes;
+    return NULL;
+}
+
+/* Of a rank with an edge in each direction, where others have so many parallel ones, and without
+ * `swaps` there is no memory to share. */
+static enum pcoll_result tell_beside(int parallel, int swaps, size_t *bytes_p)
 {
     struct pcoll_edge in = {.rank = 1, .bytes = 8}, out = {.rank = 1, .bytes = 8};
     struct pcoll_local local = {.nin = 1, .nout = 1, .in = &in, .out = &out};
     struct pcoll_signature s = {.coll = PCOLL_NEIGHBOR_ALLTOALLV, .nranks = 2, .bytes = 8};
-    const struct pcoll_bootstrap bootstrap = {
-        .nranks = 2, .context = bytes_p, .combine = combine_alone, .swap = echo};
+    const struct pcoll_bootstrap bootstrap = {.nranks = 2,
+                                              .context = bytes_p,
+                                              .combine = combine_alone,
+                                              .swap = echo,
+                                              .share = swaps ? NULL : share_nothing};
 
     *bytes_p = 0;
-    return pcoll_edges_swap(&bootstrap, &s, &local, (struct pcoll_edges_max){.parallel = parallel});
+    return pcoll_edges_swap(
+        &bootstrap, &s, &local,
+        (struct pcoll_edges_max){.parallel = parallel, .edges = 2 * (uint64_t)parallel});
 }
 
 static void test_letters(void)
 {
     size_t bytes;
 
-    tap_ok(swap_beside(1, &bytes) == PCOLL_OK && bytes > 0 && bytes < 200 &&
-               swap_beside(1000, &bytes) == PCOLL_OK && bytes < 100000,
+    tap_ok(tell_beside(1, 1, &bytes) == PCOLL_OK && bytes > 0 && bytes < 200 &&
+               tell_beside(1000, 1, &bytes) == PCOLL_OK && bytes < 100000,
            "a letter has room for as many edges as any two ranks share");
-    tap_ok(swap_beside(1 << 20, &bytes) == PCOLL_UNSUPPORTED && bytes == 0 &&
-               swap_beside(INT_MAX, &bytes) == PCOLL_UNSUPPORTED && bytes == 0,
+    tap_ok(tell_beside(1 << 20, 1, &bytes) == PCOLL_UNSUPPORTED && bytes == 0 &&
+               tell_beside(INT_MAX, 1, &bytes) == PCOLL_UNSUPPORTED && bytes == 0,
            "unless a rank's letters would take too much memory");
+    tap_ok(tell_beside(1000, 0, &bytes) == PCOLL_ERR_SYSTEM && bytes > 2 * 2000 * 32 &&
+               bytes < 2 * 2000 * 50,
+           "tables have room for the edges of the rank that has most");
+    tap_ok(tell_beside(1 << 20, 0, &bytes) == PCOLL_UNSUPPORTED && bytes == 0 &&
+               tell_beside(INT_MAX, 0, &bytes) == PCOLL_UNSUPPORTED && bytes == 0,
+           "unless some edges are parallel and all tables would take too much memory");
 }
 
 int main(void)
