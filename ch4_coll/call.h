@@ -26,6 +26,7 @@ struct MPIDI_PCOLL_call {
     struct pcoll_signature signature;
     MPIR_Comm *comm;
     MPIR_Info *info;
+    struct MPIDI_PCOLL_comm *state; /* of the communicator, once the backend serves the call */
     struct MPIDI_PCOLL_data in, out;
     struct MPIDI_PCOLL_operator *op; /* of a reduction */
     uint64_t *blocks; /* those of the signature; freed with the plan, or if the call is declined */

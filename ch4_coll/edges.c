@@ -8,41 +8,89 @@
 
 #include "offload/pairs.h"
 
-/* The edges of one direction. */
-struct side {
-    struct MPIDI_PCOLL_edge *edges; /* [room] */
-    int n;
+/* ---- neighbors ---- */
+
+/* An edge of the topology: the neighbor, the number of the block, and how many edges with this
+ * neighbor are before it. */
+struct slot {
+    int rank, key, block;
+};
+
+/* Those of a communicator, in the order of a call's edges. */
+struct MPIDI_PCOLL_slots {
+    int nout, nin;
+    struct slot list[]; /* [nout + nin] */
 };
 
 static int by_rank_and_key(const void *left, const void *right)
 {
-    const struct pcoll_edge *a = &((const struct MPIDI_PCOLL_edge *)left)->edge;
-    const struct pcoll_edge *b = &((const struct MPIDI_PCOLL_edge *)right)->edge;
+    const struct slot *a = left, *b = right;
 
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return (a->key > b->key) - (a->key < b->key);
 }
 
-static void add(struct side *side, int rank, int key, struct MPIDI_PCOLL_block block)
+/* Keys put the edges with a neighbor in order, and then count them. */
+static void sort(struct slot *slots, int n)
 {
-    if (rank != MPI_PROC_NULL)
-        side->edges[side->n++] =
-            (struct MPIDI_PCOLL_edge){.edge = {.rank = rank, .key = key}, .block = block};
+    qsort(slots, n, sizeof(*slots), by_rank_and_key);
+    for (int i = 0; i < n; i++)
+        slots[i].key = i == 0 || slots[i - 1].rank != slots[i].rank ? 0 : slots[i - 1].key + 1;
 }
 
-/* In ascending order, and with keys that count the edges with one peer. */
-static void sort(struct side *side)
+/* Returns how many slots it has written. */
+static int add_slots(const int *ranks, int n, int flip, struct slot *slots)
 {
-    qsort(side->edges, side->n, sizeof(*side->edges), by_rank_and_key);
-    for (int i = 0; i < side->n; i++) {
-        const bool is_first = i == 0 || side->edges[i - 1].edge.rank != side->edges[i].edge.rank;
+    int used = 0;
 
-        side->edges[i].edge.key = is_first ? 0 : side->edges[i - 1].edge.key + 1;
+    for (int i = 0; i < n; i++)
+        if (ranks[i] != MPI_PROC_NULL)
+            slots[used++] = (struct slot){ranks[i], i ^ flip, i};
+    sort(slots, used);
+    return used;
+}
+
+/* NULL: out of memory, or a failure of MPICH. */
+static struct MPIDI_PCOLL_slots *make_slots(MPIR_Comm *comm)
+{
+    struct MPIDI_PCOLL_neighbors neighbors;
+    struct MPIDI_PCOLL_slots *slots = NULL;
+
+    if (MPIDI_PCOLL_neighbors_init(&neighbors, comm) == MPI_SUCCESS)
+        slots = MPL_malloc(sizeof(*slots) + (neighbors.ndestinations + neighbors.nsources) *
+                                                sizeof(slots->list[0]),
+                           MPL_MEM_COLL);
+    if (slots) {
+        slots->nout = add_slots(neighbors.destinations, neighbors.ndestinations, 0, slots->list);
+        slots->nin = add_slots(neighbors.sources, neighbors.nsources, neighbors.flip,
+                               slots->list + slots->nout);
     }
+    MPIDI_PCOLL_neighbors_fini(&neighbors);
+    return slots;
+}
+
+/* The topology of a communicator never changes. */
+static const struct MPIDI_PCOLL_slots *find_slots(struct MPIDI_PCOLL_comm *state)
+{
+    if (!state->slots)
+        state->slots = make_slots(state->comm);
+    return state->slots;
 }
 
 /* ---- who sends to whom ---- */
+
+/* The edges of one direction, in ascending order. */
+struct side {
+    struct MPIDI_PCOLL_edge *edges; /* [room] */
+    int n;
+};
+
+static void add(struct side *side, int rank, int key, struct MPIDI_PCOLL_block block)
+{
+    side->edges[side->n++] =
+        (struct MPIDI_PCOLL_edge){.edge = {.rank = rank, .key = key}, .block = block};
+}
 
 /* Block i for or from each rank i. */
 static void add_all(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_blocks *blocks,
@@ -61,26 +109,22 @@ static void add_root(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCO
         add(side, call->signature.root, 0, MPIDI_PCOLL_block(blocks, 0));
 }
 
-static void add_neighbors(const struct MPIDI_PCOLL_call *call,
-                          const struct MPIDI_PCOLL_neighbors *neighbors, struct side *out,
-                          struct side *in)
+static void add_slots_of(const struct MPIDI_PCOLL_blocks *blocks, const struct slot *slots, int n,
+                         struct side *side)
 {
-    for (int i = 0; i < neighbors->ndestinations; i++)
-        add(out, neighbors->destinations[i], i, MPIDI_PCOLL_block(&call->arguments.send, i));
-    for (int i = 0; i < neighbors->nsources; i++)
-        add(in, neighbors->sources[i], i ^ neighbors->flip,
-            MPIDI_PCOLL_block(&call->arguments.receive, i));
+    for (int i = 0; i < n; i++)
+        add(side, slots[i].rank, slots[i].key, MPIDI_PCOLL_block(blocks, slots[i].block));
 }
 
-static void add_edges(const struct MPIDI_PCOLL_call *call,
-                      const struct MPIDI_PCOLL_neighbors *neighbors, struct side *out,
-                      struct side *in)
+static void add_edges(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_slots *slots,
+                      struct side *out, struct side *in)
 {
     const struct MPIDI_PCOLL_arguments *a = &call->arguments;
     const bool is_root = call->comm->rank == call->signature.root;
 
-    if (neighbors) {
-        add_neighbors(call, neighbors, out, in);
+    if (slots) {
+        add_slots_of(&a->send, slots->list, slots->nout, out);
+        add_slots_of(&a->receive, slots->list + slots->nout, slots->nin, in);
     } else if (call->signature.coll == PCOLL_GATHERV) {
         add_root(call, &a->send, out);
         if (is_root)
@@ -93,8 +137,6 @@ static void add_edges(const struct MPIDI_PCOLL_call *call,
         add_all(call, &a->send, out);
         add_all(call, &a->receive, in);
     }
-    sort(out);
-    sort(in);
 }
 
 /* ---- the description of a call ---- */
@@ -172,27 +214,26 @@ static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct sid
 
 void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
 {
-    struct MPIDI_PCOLL_neighbors list = {.sources = NULL}, *neighbors = NULL;
+    const struct MPIDI_PCOLL_slots *slots = NULL;
     int nout = call->comm->local_size, nin = nout;
     struct side out = {.n = 0}, in = {.n = 0};
 
     call->eligible = false;
     if (pcoll_coll_has(call->signature.coll, PCOLL_NEIGHBORS)) {
-        if (MPIDI_PCOLL_neighbors_init(&list, call->comm) != MPI_SUCCESS)
+        slots = find_slots(call->state);
+        if (!slots)
             return;
-        neighbors = &list;
-        nout = list.ndestinations;
-        nin = list.nsources;
+        nout = slots->nout;
+        nin = slots->nin;
     } else if (pcoll_coll_has(call->signature.coll, PCOLL_ROOTED) &&
                call->comm->rank != call->signature.root) {
         nout = nin = 1; /* at most, with the root */
     }
     out.edges = MPL_malloc((nout + nin + 1) * sizeof(*out.edges), MPL_MEM_COLL);
-    if (out.edges) {
-        in.edges = out.edges + nout;
-        add_edges(call, neighbors, &out, &in);
-        call->eligible = describe(call, &out, &in);
-    }
+    if (!out.edges)
+        return;
+    in.edges = out.edges + nout;
+    add_edges(call, slots, &out, &in);
+    call->eligible = describe(call, &out, &in);
     MPL_free(out.edges);
-    MPIDI_PCOLL_neighbors_fini(&list);
 }

@@ -241,6 +241,7 @@ static int find_state(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm **s
         mpi_errno = MPIDI_PCOLL_comm_get(call->comm, state_p);
     else
         MPIDI_PCOLL_report("no progress hook is free; persistent collectives go to MPICH's path");
+    call->state = *state_p;
     if (*state_p) {
         call->signature.topology = (*state_p)->topology;
         call->signature.levels = (*state_p)->levels;

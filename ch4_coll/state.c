@@ -31,6 +31,7 @@ void MPIDI_PCOLL_state_release(struct MPIDI_PCOLL_comm *state)
         MPIDI_PCOLL_group_destroy(state->medium, state->group);
     pcoll_topology_fini(&state->places);
     MPL_free(state->known);
+    MPL_free(state->slots);
     MPL_free(state);
 }
 

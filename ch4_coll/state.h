@@ -15,6 +15,7 @@
 struct MPIDI_PCOLL_idle;
 struct MPIDI_PCOLL_known;
 struct MPIDI_PCOLL_request;
+struct MPIDI_PCOLL_slots;
 
 /* Of one collective: see once.h. */
 struct MPIDI_PCOLL_once {
@@ -37,6 +38,7 @@ struct MPIDI_PCOLL_comm {
     struct MPIDI_PCOLL_known *known;     /* on rank 0, its last proposals; or NULL */
     struct MPIDI_PCOLL_once once[PCOLL_NUM_COLLS];
     uint64_t nplans;                       /* made so far; the same on all ranks */
+    struct MPIDI_PCOLL_slots *slots;       /* of its neighbors (edges.c), once they are known */
     struct MPIDI_PCOLL_idle *idle;         /* plans of freed requests (reuse.h) */
     struct MPIDI_PCOLL_request *requests;  /* those that have not been freed */
     struct MPIDI_PCOLL_comm *next_leaving; /* freed, but not yet released */
