@@ -74,10 +74,8 @@ void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pco
 /* The step of an entry that is on the board, as it would be without one. */
 struct pcoll_step *pcoll_node_board_plain(const struct pcoll_step *step);
 
-/* That step, of a copy from or to user memory of rank `peer` of the group, has got other ends: they
- * become those of the notice. */
-void pcoll_node_board_move(const struct pcoll_node_bound *bound, int peer,
-                           const struct pcoll_step *step);
+/* The plain step, of a copy, has got other ends in user memory: they become those of the notice. */
+void pcoll_node_board_move(const struct pcoll_step *step);
 
 /* Let this rank help, and the agent, if it is this rank's, once all ranks have resolved their
  * entries. */

@@ -246,22 +246,15 @@ static void write_operands(const struct pcoll_node_binding *b, const struct pcol
     board->noperands += reduction->n;
 }
 
-static void write_ends(const struct pcoll_node_bound *bound, int peer,
+static void write_ends(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
                        const struct pcoll_step *step, struct pcoll_notice *notice)
 {
+    const struct pcoll_node_bound *bound = b->bound;
     const int self = bound->number;
+    const int peer = entry->peer == PCOLL_NONE ? self : pcoll_node_number(b, entry->peer);
 
     notice->from = end_of(bound, step->from, step->kind == PCOLL_NODE_READ ? peer : self);
     notice->to = end_of(bound, step->to, step->kind == PCOLL_NODE_WRITE ? peer : self);
-}
-
-static void write_copy(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
-                       const struct pcoll_step *step, struct pcoll_notice *notice)
-{
-    const int self = b->bound->number;
-
-    write_ends(b->bound, entry->peer == PCOLL_NONE ? self : pcoll_node_number(b, entry->peer), step,
-               notice);
     notice->bytes = step->bytes;
     notice->unit = PCOLL_LINE_BYTES; /* two ranks should not write to one line */
 }
@@ -330,7 +323,7 @@ void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pco
     if (step->kind == PCOLL_STEP_REDUCE)
         write_operands(b, entry, step->reduction, notice);
     else if (step->kind != PCOLL_STEP_SIGNAL)
-        write_copy(b, entry, step, notice);
+        write_ends(b, entry, step, notice);
     notice->nchunks = nchunks(board, notice->bytes);
     notice->is_public = board->offer == PCOLL_NODE_TO_ALL;
     notice->trigger = entry->trigger == PCOLL_NONE ? 0 : pcoll_node_counter_at(b, entry->trigger);
@@ -352,12 +345,15 @@ struct pcoll_step *pcoll_node_board_plain(const struct pcoll_step *step)
     return &post->plain;
 }
 
-void pcoll_node_board_move(const struct pcoll_node_bound *bound, int peer,
-                           const struct pcoll_step *step)
+void pcoll_node_board_move(const struct pcoll_step *step)
 {
     const struct board_post *post = step->own;
+    struct pcoll_notice *notice = post->notice;
 
-    write_ends(bound, peer, &post->plain, post->notice);
+    if (notice->from.number != PCOLL_NONE)
+        notice->from.at = (uintptr_t)post->plain.from;
+    if (notice->to.number != PCOLL_NONE)
+        notice->to.at = (uintptr_t)post->plain.to;
 }
 
 /* ---- the end of binding ---- */

@@ -65,7 +65,7 @@ static void move_copy(const struct pcoll_node_bound *bound, const struct pcoll_e
 {
     if (step->kind == PCOLL_NODE_POSTED) {
         move_step(bound, entry, memory, pcoll_node_board_plain(step));
-        pcoll_node_board_move(bound, entry->peer, step);
+        pcoll_node_board_move(step);
     } else {
         move_step(bound, entry, memory, step);
     }
