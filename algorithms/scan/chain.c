@@ -10,8 +10,9 @@
  *      N = 4:   0: a -> 1: ab -> 2: abc -> 3: abcd
  *
  * Cost: (N - 1) (L + o + s (G + reduce)) for the first segment of s bytes, then M G, while the
- * processors reduce; slots + 2 or 4 counters. No rank does more than any other, whatever N, which
- * pays where ranks run ahead of those above them or share cores.
+ * processors reduce; if ranks share cores only what they do; slots + 2 or 4 counters. No rank does
+ * more than any other, whatever N, which pays where ranks run ahead of those above them or share
+ * cores.
  *
  * What counter data[slot] receives for one use: 2 from the put of the rank below, 2 from the
  * REDUCE, and 1 from the gate that the credit of the rank above opens, if there is one. So none of
@@ -259,15 +260,43 @@ static double cost_of_copies(const struct pcoll_signature *signature,
     return crowd * bytes / nranks * ((nranks - 1) * machine->copy - machine->reduce);
 }
 
+/* What of the first segment's way along the chain counts: back to back nothing, as ranks that share
+ * cores run ahead of those above them, after a barrier all. */
+#define WAY 0.25
+
+/* With shared cores: what all ranks do, divided among the cores, and the start's part of a turn. */
+static double cost_of_crowd(const struct pcoll_signature *signature,
+                            const struct pcoll_params *params, const struct pcoll_machine *machine,
+                            double crowd)
+{
+    const struct pcoll_ring ring = ring_of(signature, params);
+    const struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
+    const double segments = (double)ring.nsegments;
+    const double work = (double)signature->bytes * (own.copy + own.reduce);
+
+    return machine->call + pcoll_cost_wave(signature, &own, 0, true) +
+           crowd * (3 * segments * own.o + work) + WAY * (signature->nranks - 1) * work / segments;
+}
+
 /* As that of the reduction along the same chain, to the last rank. */
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
+static double cost_of_links(const struct pcoll_signature *signature,
+                            const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
     struct pcoll_signature reduction = *signature;
 
     reduction.coll = PCOLL_REDUCE;
     reduction.root = signature->nranks - 1;
-    return pcoll_reduce_chain.cost(&reduction, params, machine) +
+    return pcoll_reduce_chain.cost(&reduction, params, machine);
+}
+
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
+{
+    const double crowd = pcoll_cost_crowd(signature, machine);
+
+    return (crowd > 1 && !pcoll_is_over_wire(signature)
+                ? cost_of_crowd(signature, params, machine, crowd)
+                : cost_of_links(signature, params, machine)) +
            (signature->coll == PCOLL_SCAN ? 0 : cost_of_copies(signature, params, machine));
 }
 
