@@ -88,9 +88,9 @@ static bool is_permitted(const struct MPIDI_PCOLL_plan *plan)
 
 static bool matches(const struct MPIDI_PCOLL_plan *plan, const struct MPIDI_PCOLL_call *call)
 {
-    return is_permitted(plan) && is_same_shape(&plan->shape, &call->shape) &&
+    return is_same_shape(&plan->shape, &call->shape) &&
            have_same_blocks(plan->blocks, call->blocks, call->signature.nranks) &&
-           have_same_edges(plan->local, call->local);
+           have_same_edges(plan->local, call->local) && is_permitted(plan);
 }
 
 /* ---- the list, from the plan that was freed last ---- */
@@ -219,7 +219,8 @@ uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOL
         return 0;
     call->idle = *found;
     *found = call->idle->next;
-    tell_memory(&call->idle->plan, call);
+    if (call->idle->plan.plan->user_rma)
+        tell_memory(&call->idle->plan, call);
     return call->idle->plan.number;
 }
 
