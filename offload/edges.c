@@ -104,7 +104,7 @@ static void write_ends(struct end *ends, const struct pcoll_edge *edges, int n)
                                .slot = edges[i].slot,
                                .landing = edges[i].landing,
                                .rank = edges[i].rank,
-                               .key = (uint32_t)edges[i].key,
+                               .key = (uint32_t)edges[i].key & INT32_MAX,
                                .in_cell = edges[i].in_cell};
 }
 
