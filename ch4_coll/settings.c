@@ -11,7 +11,6 @@
 #include "report.h"
 #include "wisdom.h"
 
-#include "algorithms/util.h"
 #include "offload/memory/heap.h"
 #include "offload/node/sharing.h"
 

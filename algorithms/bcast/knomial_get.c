@@ -10,7 +10,8 @@
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
  * Cost: log_k N times (L + rma + M G), between nodes 2 L more for request and answer, + L; in a
- * node siblings read one after the other, unless memory is mapped; 2 counters, one bank. Condition:
+ * node siblings read one after the other, unless memory is mapped, and two ranks share a long copy
+ * (pcoll_cost_coop); 2 counters, one bank. Condition:
  * a rank completes k only after the "done" of all its children, so k + 1 can disturb neither its
  * buffer nor the counts of k.
  */

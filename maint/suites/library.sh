@@ -78,7 +78,7 @@ sanitized() {
     unit_tests "$@"
 }
 
-# Helpers are explored at night only: they take as long as half of the other tests, and test_explore runs the explorer.
+# Helpers are explored at night only: that takes a third of the time of all other tests, and test_explore runs the explorer.
 suite_asan() {
     local tests='(?!explore_help$).*'
     [ "$PCOLL_TEST_DEPTH" -lt 2 ] || tests='.*'
