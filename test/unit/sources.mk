@@ -64,6 +64,7 @@ check_PROGRAMS += \
     %D%/test_ult \
     %D%/test_sim_node \
     %D%/test_walk \
+    %D%/test_walk_nodes \
     %D%/test_wisdom \
     %D%/test_write \
     %D%/test_xpmem
@@ -123,6 +124,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/topology_check.h %D%/topology_check.c \
     %D%/stub.h %D%/stub.c \
     %D%/trial.h %D%/trial.c \
+    %D%/walked.h %D%/walked.c \
     %D%/rma_tests.h %D%/rma_tests.c %D%/rma_failures.c \
     %D%/rma_rows.h %D%/rma_rows.c \
     %D%/setup.h %D%/setup.c
