@@ -14,15 +14,15 @@
 #include "offload/memory/heap.h"
 #include "offload/pairs.h"
 
-/* *eligible, which becomes that of all ranks, is this rank's result. */
-static int agree(const struct MPIDI_PCOLL_comm *state, enum pcoll_round round, bool *eligible,
-                 struct pcoll_term *terms, int n)
+/* call->eligible, which becomes that of all ranks, is this rank's result. */
+static int agree(struct MPIDI_PCOLL_call *call, enum pcoll_round round, struct pcoll_term *terms,
+                 int n)
 {
-    const enum pcoll_result mine = *eligible ? PCOLL_OK : PCOLL_UNSUPPORTED;
-    const enum pcoll_result all = pcoll_agree(state->group->bootstrap, round, mine, terms, n);
+    const enum pcoll_result mine = call->eligible ? PCOLL_OK : PCOLL_UNSUPPORTED;
+    const enum pcoll_result all = pcoll_agree(call->state->group->bootstrap, round, mine, terms, n);
     int mpi_errno = MPI_SUCCESS;
 
-    *eligible = all == PCOLL_OK;
+    call->eligible = all == PCOLL_OK;
     if (all != PCOLL_OK && all != PCOLL_UNSUPPORTED)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     return mpi_errno;
@@ -65,8 +65,12 @@ bool MPIDI_PCOLL_is_mapped(const struct MPIDI_PCOLL_call *call)
            pcoll_heap_find(call->out.user, 1).fd != PCOLL_NONE;
 }
 
-static void say_call(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_comm *state,
-                     struct pcoll_term *terms)
+static uint64_t wants_plan(const struct MPIDI_PCOLL_call *call)
+{
+    return call->is_wanted || MPIDI_PCOLL_wants_plan(call, call->state);
+}
+
+static void say_call(const struct MPIDI_PCOLL_call *call, struct pcoll_term *terms)
 {
     const struct pcoll_signature *signature = &call->signature;
 
@@ -75,8 +79,7 @@ static void say_call(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCO
         terms[ORDERED].value = !signature->commutes;
     else
         terms[SCATTERED].value = call->is_scattered;
-    terms[WANTED] = (struct pcoll_term){
-        .kind = PCOLL_TERM_MAX, .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)};
+    terms[WANTED] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = wants_plan(call)};
     terms[IN_PLACE] =
         (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = (uint64_t)signature->in_place};
     terms[BYTES] = (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = signature->bytes};
@@ -100,11 +103,11 @@ static void say_choice(const struct MPIDI_PCOLL_proposal *proposal, struct pcoll
 }
 
 /* A call that no rank wants a plan for is declined. */
-static void hear_wish(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state, bool is_wanted)
+static void hear_wish(struct MPIDI_PCOLL_call *call, bool is_wanted)
 {
     call->is_wanted = is_wanted;
     if (!is_wanted && !call->idle)
-        MPIDI_PCOLL_stop_asking(state, call);
+        MPIDI_PCOLL_stop_asking(call->state, call);
 }
 
 /* NULL: a message has said so. */
@@ -167,10 +170,10 @@ static bool may_race(const struct MPIDI_PCOLL_call *call)
 }
 
 /* In the first round of an init: the plan that this rank has for the call. */
-static struct pcoll_term say_reused(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
+static struct pcoll_term say_reused(struct MPIDI_PCOLL_call *call)
 {
     return (struct pcoll_term){.kind = PCOLL_TERM_SAME,
-                               .value = MPIDI_PCOLL_reuse_tell(call, state)};
+                               .value = MPIDI_PCOLL_reuse_tell(call, call->state)};
 }
 
 /* A rank without such a plan has told 0. A rooted collective that no rank wants a plan for does
@@ -185,36 +188,34 @@ static void hear_reused(struct MPIDI_PCOLL_call *call, int mpi_errno, bool is_wa
 }
 
 /* Rank 0's proposal. */
-static void propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                    struct MPIDI_PCOLL_proposal *proposal)
+static void propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal)
 {
     const struct pcoll_choice *known = MPIDI_PCOLL_reuse_choice(call);
 
     if (known)
         *proposal = (struct MPIDI_PCOLL_proposal){.choice = *known};
     else
-        MPIDI_PCOLL_propose(call, MPIDI_PCOLL_is_mapped(call), may_race(call), state, proposal);
+        MPIDI_PCOLL_propose(call, MPIDI_PCOLL_is_mapped(call), may_race(call), proposal);
 }
 
 /* *proposal becomes rank 0's, of which other ranks get the number of rivals, and the choice's
  * algorithm and parameters; it has no algorithm if the call is declined. */
-static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                         enum pcoll_round round, struct MPIDI_PCOLL_proposal *proposal)
+static int agree_on_call(struct MPIDI_PCOLL_call *call, enum pcoll_round round,
+                         struct MPIDI_PCOLL_proposal *proposal)
 {
     const bool is_first = round == PCOLL_ROUND_BLOCKS || !call->local;
     struct pcoll_term terms[NTERMS];
     int mpi_errno;
 
-    terms[REUSED] =
-        is_first ? say_reused(call, state) : (struct pcoll_term){.kind = PCOLL_TERM_SAME};
-    say_call(call, state, terms);
+    terms[REUSED] = is_first ? say_reused(call) : (struct pcoll_term){.kind = PCOLL_TERM_SAME};
+    say_call(call, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
-        propose(call, state, proposal);
+        propose(call, proposal);
     say_choice(proposal, terms);
-    mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
+    mpi_errno = agree(call, round, terms, NTERMS);
     hear_reused(call, mpi_errno, terms[WANTED].value != 0, &terms[REUSED]);
     if (mpi_errno == MPI_SUCCESS)
-        hear_wish(call, state, terms[WANTED].value != 0);
+        hear_wish(call, terms[WANTED].value != 0);
     hear_call(call, proposal, terms);
     return mpi_errno;
 }
@@ -222,8 +223,7 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 /* ---- edges ---- */
 
 /* The facts about the edges of all ranks become those of the signature. */
-static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                          struct pcoll_edges_max *max)
+static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct pcoll_edges_max *max)
 {
     enum {
         TYPED,
@@ -240,7 +240,7 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         NFACTS
     };
     struct pcoll_signature *signature = &call->signature;
-    const struct pcoll_term reused = say_reused(call, state);
+    const struct pcoll_term reused = say_reused(call);
     struct pcoll_term terms[NFACTS] = {
         [TYPED] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)signature->typed},
         [LARGEST] = {.kind = PCOLL_TERM_MAX, .value = signature->bytes},
@@ -251,8 +251,7 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         [PARALLEL] = {.kind = PCOLL_TERM_MAX},
         [TRAFFIC] = {.kind = PCOLL_TERM_MAX},
         [ALL] = {.kind = PCOLL_TERM_MAX},
-        [WANTED_HERE] = {.kind = PCOLL_TERM_MAX,
-                         .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)},
+        [WANTED_HERE] = {.kind = PCOLL_TERM_MAX, .value = wants_plan(call)},
         [REUSED_HERE] = reused,
     };
     int mpi_errno;
@@ -264,10 +263,10 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     if (call->local && pcoll_can_have_pairs(signature))
         terms[TRAFFIC].value =
             (uint64_t)pcoll_pairs_max_traffic(signature, call->local, call->comm->rank);
-    mpi_errno = agree(state, PCOLL_ROUND_EDGES, &call->eligible, terms, NFACTS);
+    mpi_errno = agree(call, PCOLL_ROUND_EDGES, terms, NFACTS);
     hear_reused(call, mpi_errno, terms[WANTED_HERE].value != 0, &terms[REUSED_HERE]);
     if (mpi_errno == MPI_SUCCESS)
-        hear_wish(call, state, terms[WANTED_HERE].value != 0);
+        hear_wish(call, terms[WANTED_HERE].value != 0);
     signature->typed = (int)terms[TYPED].value;
     signature->bytes = terms[LARGEST].value;
     signature->degree = (int)terms[DEGREE].value;
@@ -291,16 +290,16 @@ static const char *why_not_told(enum pcoll_result result)
 }
 
 /* What goes wrong makes the call ineligible. */
-static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
+static int agree_on_edges(struct MPIDI_PCOLL_call *call)
 {
     struct pcoll_edges_max max;
     enum pcoll_result result;
-    int mpi_errno = agree_on_facts(call, state, &max);
+    int mpi_errno = agree_on_facts(call, &max);
 
     if (mpi_errno != MPI_SUCCESS || !call->eligible || call->idle)
         return mpi_errno;
     pcoll_edges_prepare(&call->signature, call->local, call->comm->rank);
-    result = pcoll_edges_swap(state->group->bootstrap, &call->signature, call->local, max);
+    result = pcoll_edges_swap(call->state->group->bootstrap, &call->signature, call->local, max);
     call->eligible = result == PCOLL_OK;
     if (result != PCOLL_OK)
         call->why = why_not_told(result);
@@ -321,22 +320,21 @@ static void describe_again(struct MPIDI_PCOLL_call *call)
     MPIDI_PCOLL_describe_edges(call);
 }
 
-int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                      struct MPIDI_PCOLL_proposal *proposal)
+int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal)
 {
     const enum pcoll_coll coll = call->signature.coll;
     const bool has_edges = pcoll_coll_has(coll, PCOLL_EDGES);
     int mpi_errno = MPI_SUCCESS;
 
     if (has_edges && pcoll_coll_has(coll, PCOLL_VECTOR)) {
-        mpi_errno = agree_on_call(call, state, PCOLL_ROUND_BLOCKS, proposal);
+        mpi_errno = agree_on_call(call, PCOLL_ROUND_BLOCKS, proposal);
         if (mpi_errno != MPI_SUCCESS || !call->is_scattered || call->is_once || call->idle)
             return mpi_errno;
         describe_again(call);
     }
     if (has_edges)
-        mpi_errno = agree_on_edges(call, state);
+        mpi_errno = agree_on_edges(call);
     if (mpi_errno != MPI_SUCCESS || call->is_once || call->idle)
         return mpi_errno;
-    return agree_on_call(call, state, PCOLL_ROUND_CALL, proposal);
+    return agree_on_call(call, PCOLL_ROUND_CALL, proposal);
 }

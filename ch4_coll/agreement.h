@@ -11,8 +11,7 @@
  * the choice's algorithm and parameters; it has no algorithm, on all ranks, if the call is
  * declined. If call->idle is set, on all ranks, that plan serves the call, and nothing else has a
  * meaning. Returns an MPI error code. */
-int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                      struct MPIDI_PCOLL_proposal *proposal);
+int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal);
 
 /* Does a buffer of this rank lie in memory of MPI_Alloc_mem? */
 bool MPIDI_PCOLL_is_mapped(const struct MPIDI_PCOLL_call *call);

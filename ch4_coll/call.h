@@ -26,7 +26,7 @@ struct MPIDI_PCOLL_call {
     struct pcoll_signature signature;
     MPIR_Comm *comm;
     MPIR_Info *info;
-    struct MPIDI_PCOLL_comm *state; /* of the communicator, once the backend serves the call */
+    struct MPIDI_PCOLL_comm *state; /* of the communicator; NULL: the backend does not serve it */
     struct MPIDI_PCOLL_data in, out;
     struct MPIDI_PCOLL_operator *op; /* of a reduction */
     uint64_t *blocks; /* those of the signature; freed with the plan, or if the call is declined */
@@ -67,7 +67,6 @@ int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
 /* Generate this rank's plan, and lower it if the medium cannot run it otherwise; the caller
  * destroys it. */
 enum pcoll_result MPIDI_PCOLL_generate(const struct MPIDI_PCOLL_call *call,
-                                       const struct MPIDI_PCOLL_comm *state,
                                        const struct pcoll_choice *choice,
                                        struct pcoll_plan **plan_p);
 

@@ -25,10 +25,10 @@
 unsigned long MPIDI_PCOLL_vain_binds = 0;
 
 enum pcoll_result MPIDI_PCOLL_generate(const struct MPIDI_PCOLL_call *call,
-                                       const struct MPIDI_PCOLL_comm *state,
                                        const struct pcoll_choice *choice,
                                        struct pcoll_plan **plan_p)
 {
+    const struct MPIDI_PCOLL_comm *state = call->state;
     enum pcoll_result result = pcoll_generate(choice->algorithm, &call->signature, call->local,
                                               call->comm->rank, &choice->params, plan_p);
 
@@ -124,16 +124,17 @@ static void take_back(struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_pl
 /* Generate and bind the plan; NULL: memory ran out. Returns false, on all ranks, if that is
  * declined. A rank that has run out of memory, or cannot even generate the plan, still takes part
  * in the steps that all others wait for. */
-static bool make_plan(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                      const struct pcoll_choice *choice, struct MPIDI_PCOLL_plan *plan)
+static bool make_plan(struct MPIDI_PCOLL_call *call, const struct pcoll_choice *choice,
+                      struct MPIDI_PCOLL_plan *plan)
 {
+    struct MPIDI_PCOLL_comm *state = call->state;
     struct pcoll_memory memory = {.op = NULL};
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     struct pcoll_bound *bound = NULL;
     struct pcoll_plan *raw = NULL;
 
     if (plan)
-        result = MPIDI_PCOLL_generate(call, state, choice, &raw);
+        result = MPIDI_PCOLL_generate(call, choice, &raw);
     if (result == PCOLL_OK) {
         hand_over(call, plan);
         result = find_memory(plan, raw, state->medium, &memory);
@@ -173,49 +174,46 @@ static void report_declined(const struct MPIDI_PCOLL_call *call)
 
 /* As plan_on, once a plan could not be bound because a rank has not mapped operands of others: rank
  * 0 proposes one that does not need that. */
-static int plan_unmapped(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                         struct MPIDI_PCOLL_plan *plan, bool *made_p)
+static int plan_unmapped(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
     struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
     int mpi_errno;
 
     call->is_unmapped = true;
     call->is_scattered = false;
-    MPIDI_PCOLL_bound_in_vain(state->known);
+    MPIDI_PCOLL_bound_in_vain(call->state->known);
     MPIDI_PCOLL_vain_binds++;
-    mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
+    mpi_errno = MPIDI_PCOLL_agree(call, &proposal);
     if (mpi_errno == MPI_SUCCESS && proposal.choice.algorithm)
-        *made_p = make_plan(call, state, &proposal.choice, plan);
+        *made_p = make_plan(call, &proposal.choice, plan);
     return mpi_errno;
 }
 
 /* As plan_on. Ordinary calls do not wait until the ranks have measured their machine: what is
  * promoted is so short that the tuning table's machine does. */
-static int propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                   struct MPIDI_PCOLL_proposal *proposal)
+static int propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal)
 {
-    const int mpi_errno = call->is_promoted ? MPI_SUCCESS : MPIDI_PCOLL_comm_measure(state);
+    const int mpi_errno = call->is_promoted ? MPI_SUCCESS : MPIDI_PCOLL_comm_measure(call->state);
 
-    return mpi_errno == MPI_SUCCESS ? MPIDI_PCOLL_agree(call, state, proposal) : mpi_errno;
+    return mpi_errno == MPI_SUCCESS ? MPIDI_PCOLL_agree(call, proposal) : mpi_errno;
 }
 
-static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                   struct MPIDI_PCOLL_plan *plan, bool *made_p)
+static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
     struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
     struct pcoll_choice *choice = &proposal.choice;
-    int mpi_errno = propose(call, state, &proposal);
+    int mpi_errno = propose(call, &proposal);
 
     if (call->idle)
         choice->algorithm = NULL;
     if (proposal.nrivals > 0 && !choice->algorithm && call->comm->rank == 0)
-        MPIDI_PCOLL_correct(state->known, choice); /* the next init of the shape races */
+        MPIDI_PCOLL_correct(call->state->known, choice); /* the next init of the shape races */
     if (mpi_errno == MPI_SUCCESS && choice->algorithm && proposal.nrivals > 0)
-        mpi_errno = MPIDI_PCOLL_race(call, state, proposal.rivals, proposal.nrivals, choice);
+        mpi_errno = MPIDI_PCOLL_race(call, proposal.rivals, proposal.nrivals, choice);
     if (mpi_errno == MPI_SUCCESS && choice->algorithm)
-        *made_p = make_plan(call, state, choice, plan);
+        *made_p = make_plan(call, choice, plan);
     if (mpi_errno == MPI_SUCCESS && !*made_p && choice->algorithm && choice->algorithm->must_map)
-        mpi_errno = plan_unmapped(call, state, plan, made_p);
+        mpi_errno = plan_unmapped(call, plan, made_p);
     if (call->idle)
         MPIDI_PCOLL_reuse_take(call, plan);
     if (!*made_p) {
@@ -227,24 +225,22 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
     return mpi_errno;
 }
 
-/* The communicator's state; NULL if the backend does not serve it. Without a free slot for the
- * progress hook it serves no communicator; that is the same on all ranks, as they run the same
- * build. */
-static int find_state(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm **state_p)
+/* call->state is that of the communicator; NULL if the backend does not serve it. Without a free
+ * slot for the progress hook it serves no communicator; that is the same on all ranks, as they run
+ * the same build. */
+static int find_state(struct MPIDI_PCOLL_call *call)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    *state_p = NULL;
     if (MPIDI_PCOLL_is_child())
         return MPIDI_PCOLL_refuse_child();
     if (MPIDI_PCOLL_session_open() == MPI_SUCCESS)
-        mpi_errno = MPIDI_PCOLL_comm_get(call->comm, state_p);
+        mpi_errno = MPIDI_PCOLL_comm_get(call->comm, &call->state);
     else
         MPIDI_PCOLL_report("no progress hook is free; persistent collectives go to MPICH's path");
-    call->state = *state_p;
-    if (*state_p) {
-        call->signature.topology = (*state_p)->topology;
-        call->signature.levels = (*state_p)->levels;
+    if (call->state) {
+        call->signature.topology = call->state->topology;
+        call->signature.levels = call->state->levels;
     } else {
         call->why = "no medium serves the communicator";
     }
@@ -252,14 +248,13 @@ static int find_state(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm **s
 }
 
 static int plan_with_data(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
-                          struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_plan *plan,
-                          bool *made_p)
+                          struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
     int mpi_errno;
 
     if (describe)
         describe(call);
-    mpi_errno = plan_on(call, state, plan, made_p);
+    mpi_errno = plan_on(call, plan, made_p);
     if (!*made_p && plan)
         MPIDI_PCOLL_free_kept(plan);
     return mpi_errno;
@@ -268,26 +263,25 @@ static int plan_with_data(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
 int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
-    struct MPIDI_PCOLL_comm *state;
-    int mpi_errno = find_state(call, &state);
+    int mpi_errno = find_state(call);
 
     *made_p = false;
-    if (mpi_errno == MPI_SUCCESS && state)
-        mpi_errno = plan_with_data(call, describe, state, plan, made_p);
+    if (mpi_errno == MPI_SUCCESS && call->state)
+        mpi_errno = plan_with_data(call, describe, plan, made_p);
     if (mpi_errno == MPI_SUCCESS && !*made_p)
         report_declined(call);
     return mpi_errno;
 }
 
 static int plan_with_request(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
-                             struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
+                             MPIR_Request **request)
 {
     struct MPIDI_PCOLL_request *own = MPIDI_PCOLL_request_create();
     bool made = false;
     int mpi_errno;
 
     call->may_reuse = own && MPIDI_PCOLL_forced()->reuse;
-    mpi_errno = plan_with_data(call, describe, state, own ? &own->plan : NULL, &made);
+    mpi_errno = plan_with_data(call, describe, own ? &own->plan : NULL, &made);
     if (made)
         *request = MPIDI_PCOLL_request_issue(own);
     else
@@ -298,14 +292,13 @@ static int plan_with_request(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_comm *state;
     int mpi_errno;
 
     *request = NULL;
     MPIDI_PCOLL_lock();
-    mpi_errno = find_state(call, &state);
-    if (mpi_errno == MPI_SUCCESS && state && !MPIDI_PCOLL_is_unasked(state, call))
-        mpi_errno = plan_with_request(call, describe, state, request);
+    mpi_errno = find_state(call);
+    if (mpi_errno == MPI_SUCCESS && call->state && !MPIDI_PCOLL_is_unasked(call->state, call))
+        mpi_errno = plan_with_request(call, describe, request);
     if (mpi_errno == MPI_SUCCESS && !*request)
         report_declined(call);
     MPIDI_PCOLL_unlock();

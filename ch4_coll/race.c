@@ -69,7 +69,7 @@ static void free_scratch(void *memory)
 }
 
 /* A rank without memory takes part without plans, so that no plan can be bound. */
-static enum pcoll_result run(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+static enum pcoll_result run(const struct MPIDI_PCOLL_call *call,
                              const struct pcoll_choice *candidates, int n, double *us)
 {
     struct pcoll_plan *plans[PCOLL_RACE_PLANS] = {NULL};
@@ -78,13 +78,13 @@ static enum pcoll_result run(const struct MPIDI_PCOLL_call *call, struct MPIDI_P
     enum pcoll_result result;
 
     for (int i = 0; i < n; i++)
-        if (MPIDI_PCOLL_generate(call, state, &candidates[i], &plans[i]) != PCOLL_OK)
+        if (MPIDI_PCOLL_generate(call, &candidates[i], &plans[i]) != PCOLL_OK)
             plans[i] = NULL;
     memory.send = scratch(plans, n, PCOLL_SEND, call->in.user);
     memory.recv = scratch(plans, n, PCOLL_RECV, call->out.user);
     for (int i = 0; i < n && memory.send && memory.recv; i++)
         taking_part[i] = plans[i];
-    result = MPIDI_PCOLL_run_race(state->group, taking_part, n, &memory, us);
+    result = MPIDI_PCOLL_run_race(call->state->group, taking_part, n, &memory, us);
     for (int i = 0; i < n; i++)
         pcoll_plan_destroy(plans[i]);
     free_scratch(memory.send);
@@ -105,26 +105,26 @@ static void print_race(const struct pcoll_choice *candidates, const double *us, 
 
 /* A race in which no plan could be bound, for want of memory, has told nothing: the next init of
  * the shape runs another. */
-static void keep_winner(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                        const struct pcoll_choice *choice, bool has_won)
+static void keep_winner(const struct MPIDI_PCOLL_call *call, const struct pcoll_choice *choice,
+                        bool has_won)
 {
     const struct pcoll_choice none = {.algorithm = NULL};
 
-    MPIDI_PCOLL_correct(state->known, has_won ? choice : &none);
+    MPIDI_PCOLL_correct(call->state->known, has_won ? choice : &none);
     if (has_won)
-        MPIDI_PCOLL_learn(&call->signature, MPIDI_PCOLL_is_mapped(call), state, choice);
+        MPIDI_PCOLL_learn(&call->signature, MPIDI_PCOLL_is_mapped(call), call->state, choice);
 }
 
-int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                     const struct pcoll_choice *rivals, int nrivals, struct pcoll_choice *choice)
+int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, const struct pcoll_choice *rivals,
+                     int nrivals, struct pcoll_choice *choice)
 {
     struct pcoll_choice candidates[PCOLL_RACE_PLANS] = {*choice};
     double us[PCOLL_RACE_PLANS];
-    enum pcoll_result result = tell_rivals(state, rivals, nrivals, candidates);
+    enum pcoll_result result = tell_rivals(call->state, rivals, nrivals, candidates);
     int winner, mpi_errno = MPI_SUCCESS;
 
     if (result == PCOLL_OK)
-        result = run(call, state, candidates, nrivals + 1, us);
+        result = run(call, candidates, nrivals + 1, us);
     if (result != PCOLL_OK) {
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
         return mpi_errno;
@@ -134,9 +134,9 @@ int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_com
         *choice = candidates[winner];
         choice->reason = "race";
     }
-    if (state->bootstrap.rank == 0)
-        keep_winner(call, state, choice, us[winner] >= 0);
-    if (state->bootstrap.rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
+    if (call->comm->rank == 0)
+        keep_winner(call, choice, us[winner] >= 0);
+    if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_race(candidates, us, nrivals + 1);
     return mpi_errno;
 }

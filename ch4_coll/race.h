@@ -13,7 +13,7 @@ enum { MPIDI_PCOLL_MAX_RIVALS = PCOLL_RACE_PLANS - 1 };
 
 /* Collective: run the choice and `nrivals` rivals, at least one, which only rank 0 knows, on memory
  * of their own. *choice, the same on all ranks, becomes the fastest. Returns an MPI error code. */
-int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                     const struct pcoll_choice *rivals, int nrivals, struct pcoll_choice *choice);
+int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, const struct pcoll_choice *rivals,
+                     int nrivals, struct pcoll_choice *choice);
 
 #endif /* RACE_H_INCLUDED */

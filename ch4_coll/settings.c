@@ -327,8 +327,9 @@ static bool prefer_rank_0_first(const struct MPIDI_PCOLL_call *call, struct pcol
 }
 
 static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
-                   struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
+                   struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
+    struct MPIDI_PCOLL_comm *state = call->state;
     const struct pcoll_signature *signature = &call->signature;
     struct pcoll_choice *choice = &proposal->choice;
     struct pcoll_caps caps = caps_of(state, call->is_promoted);
@@ -381,14 +382,14 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
 }
 
 void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
-                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal)
+                         struct MPIDI_PCOLL_proposal *proposal)
 {
     FILE *out = open_messages();
 
     *proposal = (struct MPIDI_PCOLL_proposal){.nrivals = 0};
     if (!out)
         return;
-    choose(call, is_mapped, may_race, state, proposal, out);
+    choose(call, is_mapped, may_race, proposal, out);
     show_messages();
 }
 

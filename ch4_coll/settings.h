@@ -25,7 +25,7 @@ struct MPIDI_PCOLL_proposal {
 /* `is_mapped`: rank 0's user buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those
  * of other ranks. `may_race`: there may be rivals, if the user wants them. */
 void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
-                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal);
+                         struct MPIDI_PCOLL_proposal *proposal);
 
 /* Returns whether the user has said by a CVAR or an info key, on this rank, how to choose. */
 bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call);
