@@ -25,7 +25,7 @@ cvars:
       description : >-
         MPI_Alloc_mem gives memory that the other processes of the node can map, between
         which persistent collectives copy faster than between other user buffers; plans pack
-        data of 64 KiB and more into such memory, too. Values: true; false (all of it is
+        data of 64 KiB and more into such memory, too. Values: true, false (all of it is
         MPICH's, as are always allocations of less than a page and those whose info asks for
         a kind of memory). Set it to false if processes fork: their children share this
         memory.

@@ -18,13 +18,13 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        If true, the 32nd start of a request moves its user buffers to huge pages (Linux 6.1 or
+        Whether the 32nd start of a request moves its user buffers to huge pages (Linux 6.1 or
         later), if ranks of one node copy between them by the kernel: the parts that fill whole
         huge pages (2 MiB on x86). The data stays the same, and the start takes some milliseconds
         for each page. Nothing is moved if the administrator wants no huge pages
         (/sys/kernel/mm/transparent_hugepage/enabled), and the kernel moves no memory that is
-        registered with a device. Values: 0 or 1.
-        Set it to 0 if no start may take milliseconds longer than the others.
+        registered with a device. Values: true, false. Set it to false if no start may take
+        milliseconds longer than the others.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -26,11 +26,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        What the cost model knows of a node if there is no tuning table. Values: 1 (two ranks
+        What the cost model knows of a node if there is no tuning table. Values: true (two ranks
         measure copies, flags and reductions at the first persistent collective of a process,
-        which takes some milliseconds once), 0 (the parameters of the built-in table). Set it to
-        0 where the choices, and so the last bits of a reduction, must be the same in every job,
-        and let no race choose (..._EFFORT, ..._WISDOM).
+        which takes some milliseconds once), false (the parameters of the built-in table). Set it
+        to false where the choices, and so the last bits of a reduction, must be the same in every
+        job, and let no race choose (..._EFFORT, ..._WISDOM).
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE
       category    : COLLECTIVE
@@ -74,12 +74,12 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        What rank 0 prints on standard error. Values: 0 (messages about wrong settings
-        only), 1 (for each communicator what was measured, how ranks reach the memory of
-        others of their node, and which of them
-        share a cache, a NUMA domain, a socket; one line for each persistent collective,
-        with the choice, its predicted time and its resources), 2 (also the candidates
-        that were not chosen, with their predicted times, and its plan, entry by entry).
+        What rank 0 prints on standard error. Values: 0 (messages about wrong settings only), 1
+        (for each communicator what was measured, how ranks reach the memory of others of their
+        node, and which of them share a cache, a NUMA domain, a socket; one line for each
+        persistent collective, with the choice, its predicted time and its resources), 2 (also the
+        candidates that were not chosen, with their predicted times, and the plan, entry by
+        entry).
         Set it to find out what runs.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
