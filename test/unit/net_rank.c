@@ -7,6 +7,8 @@
 #include "algorithms/plan/topology.h"
 #include "test/unit/tap.h"
 
+enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
+
 const struct pcoll_medium *net_medium;
 const char *net_provider;
 int net_node_ranks;
@@ -83,4 +85,29 @@ int net_rank_part(struct part *p, const struct trial *t, struct net_rank *self)
                        .seed = (unsigned)self->bootstrap.rank + 1,
                        .starts = net_shared};
     return part_init(p, t->row, &t->params) == PCOLL_OK;
+}
+
+int net_rank_main(struct meeting *meeting, int rank, void *argument)
+{
+    const struct net_play *play = argument;
+    struct net_rank self;
+    struct part p;
+
+    alarm(PATIENCE);
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &play->trial, &self) ||
+        play->exercise(&p, &self, play))
+        return 1;
+    if (p.bound != NULL)
+        part_unbind(&p);
+    part_fini(&p);
+    net_rank_close(&self);
+    return 0;
+}
+
+struct trial net_long_chain(void)
+{
+    return (struct trial){.row = pcoll_algorithm_find(PCOLL_BCAST, "chain"),
+                          .params = {.segment = 50000},
+                          .bytes = 2000000,
+                          .instances = 20};
 }

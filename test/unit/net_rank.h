@@ -45,4 +45,19 @@ void net_rank_close(struct net_rank *p);
 /* Makes the rank's part in that trial; returns 0 if it has none. */
 int net_rank_part(struct part *p, const struct trial *t, struct net_rank *self);
 
+/* What each rank does with its part in a trial, which is not bound; returns nonzero if something
+ * went wrong. */
+struct net_play {
+    struct trial trial;
+    int (*exercise)(struct part *p, struct net_rank *self, const struct net_play *play);
+    const void *setup; /* the test's own */
+};
+
+/* One rank of a play, for meeting_run_processes. It unbinds the part, unless the exercise has, and
+ * leaves. */
+int net_rank_main(struct meeting *meeting, int rank, void *play);
+
+/* A broadcast of many segments, in which inner ranks forward. */
+struct trial net_long_chain(void);
+
 #endif /* PCOLL_TEST_NET_RANK_H */

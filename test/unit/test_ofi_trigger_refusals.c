@@ -10,8 +10,6 @@
 
 static const struct pcoll_medium *const medium = &pcoll_medium_ofi_trigger;
 
-enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
-
 static int run_refused(struct meeting *meeting, int rank, void *argument)
 {
     struct net_rank self = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
@@ -56,86 +54,65 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
 
 /* One rank's provider refuses the n-th registration, for every n: no rank has a bound plan until
  * all registrations are granted. */
-static int run_unregistered(struct meeting *meeting, int rank, void *argument)
+static int exercise_unregistered(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    struct trial t = {
-        .row = pcoll_algorithm_find(PCOLL_BCAST, "knomial_put"), .bytes = 9000, .instances = 3};
-    int is_short = rank == 1, wrong = 0, n = 0;
+    const int is_short = p->rank == 1;
+    struct fid_domain *domain = trigger_group_of(self->group)->endpoint->domain;
     enum pcoll_result result = PCOLL_ERR_SYSTEM;
-    struct net_rank self;
-    struct part p;
+    int wrong = 0, n = 0;
 
-    (void)argument;
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
-        return 1;
     while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
         if (is_short)
-            refuse_begin(trigger_group_of(self.group)->endpoint->domain, n);
-        result = part_bind(&p);
+            refuse_begin(domain, n);
+        result = part_bind(p);
         if (is_short)
-            refuse_end(trigger_group_of(self.group)->endpoint->domain);
+            refuse_end(domain);
         wrong |= is_short && refused != (result != PCOLL_OK);
     }
-    wrong |= is_short && strstr(self.attendee.said, "cannot register") == NULL;
-    if (wrong || result != PCOLL_OK || n < 3 || part_run(&p, t.instances))
-        return 1;
-    part_unbind(&p);
-    part_fini(&p);
-    net_rank_close(&self);
-    return 0;
+    wrong |= is_short && strstr(self->attendee.said, "cannot register") == NULL;
+    return wrong || result != PCOLL_OK || n < 3 || part_run(p, play->trial.instances);
 }
 
 /* A key that no rank has: the provider reports the error, the plan fails, and no rank hangs. */
-static int run_bad_key(struct meeting *meeting, int rank, void *argument)
+static int exercise_bad_key(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "dissemination"), .instances = 1};
-    struct part p;
-    struct net_rank self;
-    int wrong;
-
-    (void)argument;
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
-        part_bind(&p) != PCOLL_OK)
+    (void)play;
+    if (part_bind(p) != PCOLL_OK)
         return 1;
-    for (int i = 0; i < p.plan->nentries; i++)
-        trigger_bound_of(p.bound)->works[i].remote.key += 1000000;
-    wrong = part_start(&p) || !part_wait(&p) || strstr(self.attendee.said, " rank ") == NULL ||
-            medium->start(p.bound) != PCOLL_ERR_SYSTEM;
-    part_unbind(&p);
-    part_fini(&p);
-    net_rank_close(&self);
-    return wrong;
+    for (int i = 0; i < p->plan->nentries; i++)
+        trigger_bound_of(p->bound)->works[i].remote.key += 1000000;
+    return part_start(p) || !part_wait(p) || strstr(self->attendee.said, " rank ") == NULL ||
+           medium->start(p->bound) != PCOLL_ERR_SYSTEM;
 }
 
-static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
+static int exercise_not_lowered(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly")};
-    struct part p;
-    struct net_rank self;
     int wrong;
 
-    (void)argument;
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
-        return 1;
-    p.plan->lowered = rank != 1;
-    wrong = part_bind(&p) != PCOLL_ERR_INVALID;
-    if (rank == 0)
-        pcoll_plan_destroy(p.plan);
-    if (rank == 0)
-        p.plan = NULL;
+    (void)self;
+    (void)play;
+    p->plan->lowered = p->rank != 1;
+    wrong = part_bind(p) != PCOLL_ERR_INVALID;
+    if (p->rank == 0)
+        pcoll_plan_destroy(p->plan);
+    if (p->rank == 0)
+        p->plan = NULL;
     else
-        p.plan->lowered = 1;
-    wrong = wrong || part_bind(&p) != PCOLL_ERR_INVALID;
-    part_fini(&p);
-    net_rank_close(&self);
-    return wrong;
+        p->plan->lowered = 1;
+    return wrong || part_bind(p) != PCOLL_ERR_INVALID;
 }
 
 static void check_refusals(void)
 {
     static char without[] = "tcp;ofi_rxm", unknown[] = "carrier pigeon";
+    struct net_play unregistered = {
+        {.row = pcoll_algorithm_find(PCOLL_BCAST, "knomial_put"), .bytes = 9000, .instances = 3},
+        exercise_unregistered,
+        NULL};
+    struct net_play bad_key = {
+        {.row = pcoll_algorithm_find(PCOLL_BARRIER, "dissemination")}, exercise_bad_key, NULL};
+    struct net_play not_lowered = {
+        {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly")}, exercise_not_lowered, NULL};
 
     tap_ok(meeting_run_processes(3, run_refused, without) == 0,
            "a provider without deferred work is unsupported on all ranks");
@@ -145,11 +122,11 @@ static void check_refusals(void)
            "no counters left on one rank is unsupported on all, until some are given back");
     tap_ok(meeting_run_processes(4, run_budget, NULL) == 0,
            "no works left on one rank is unsupported on all, likewise");
-    tap_ok(meeting_run_processes(4, run_unregistered, NULL) == 0,
+    tap_ok(meeting_run_processes(4, net_rank_main, &unregistered) == 0,
            "a refused registration on one rank is an error on all, and the next one works");
-    tap_ok(meeting_run_processes(3, run_bad_key, NULL) == 0,
+    tap_ok(meeting_run_processes(3, net_rank_main, &bad_key) == 0,
            "a refused write fails the plan and names the peer");
-    tap_ok(meeting_run_processes(3, run_not_lowered, NULL) == 0,
+    tap_ok(meeting_run_processes(3, net_rank_main, &not_lowered) == 0,
            "a plan that is not lowered, or is missing, is an error on all ranks");
 }
 

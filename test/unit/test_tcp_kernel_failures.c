@@ -29,14 +29,6 @@ enum { PATIENCE = 60 }; /* seconds: a hang is a failure */
  * of a rank that performs another program. */
 enum { FAILURES = MEETING_MAX_RANKS, REPLACED_PID };
 
-static struct trial long_chain(void)
-{
-    return (struct trial){.row = pcoll_algorithm_find(PCOLL_BCAST, "chain"),
-                          .params = {.segment = 50000},
-                          .bytes = 2000000,
-                          .instances = 20};
-}
-
 /* --- what is refused --- */
 
 /* From now on this process may not set up io_uring. */
@@ -104,104 +96,81 @@ static void limit_files(rlim_t files)
 }
 
 /* One rank may open only n more files; n grows from 0 until a bind succeeds. */
-static int run_few_files(struct meeting *meeting, int rank, void *argument)
+static int exercise_few_files(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    struct trial t = long_chain();
+    const int is_short = p->rank == 1;
     enum pcoll_result result = PCOLL_UNSUPPORTED;
     struct rlimit usual;
-    struct net_rank self;
-    struct part p;
-    int n = 0, next, wrong;
+    int n = 0, next;
 
-    (void)argument;
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
-        return 1;
     getrlimit(RLIMIT_NOFILE, &usual);
     next = dup(0);
     close(next);
     while (result == PCOLL_UNSUPPORTED && n++ < 20) {
-        if (rank == 1)
+        if (is_short)
             limit_files((rlim_t)(next + n - 1));
-        result = part_bind(&p);
+        result = part_bind(p);
         limit_files(usual.rlim_cur);
     }
-    wrong = result != PCOLL_OK || n < 4 || part_run(&p, t.instances) ||
-            (rank == 1 && strstr(self.attendee.said, "RLIMIT_NOFILE") == NULL);
-    if (wrong)
-        return 1;
-    part_unbind(&p);
-    part_fini(&p);
-    net_rank_close(&self);
-    return 0;
+    return result != PCOLL_OK || n < 4 || part_run(p, play->trial.instances) ||
+           (is_short && strstr(self->attendee.said, "RLIMIT_NOFILE") == NULL);
 }
 
 /* One rank's sockets have no room for a piece. */
-static int run_small_buffers(struct meeting *meeting, int rank, void *argument)
+static int exercise_small_buffers(struct part *p, struct net_rank *self,
+                                  const struct net_play *play)
 {
     const struct pcoll_tcp_kernel_settings usual = pcoll_tcp_kernel_settings;
-    struct trial t = long_chain();
-    struct net_rank self;
-    struct part p;
     int wrong;
 
-    (void)argument;
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
-        return 1;
-    if (rank == 1)
+    (void)play;
+    if (p->rank == 1)
         pcoll_tcp_kernel_settings.piece = (size_t)1 << 31;
-    wrong = part_bind(&p) != PCOLL_UNSUPPORTED ||
-            (rank == 1 && strstr(self.attendee.said, "net.core.wmem_max") == NULL);
+    wrong = part_bind(p) != PCOLL_UNSUPPORTED ||
+            (p->rank == 1 && strstr(self->attendee.said, "net.core.wmem_max") == NULL);
     pcoll_tcp_kernel_settings = usual;
-    if (wrong || part_bind(&p) != PCOLL_OK || part_run(&p, 3))
-        return 1;
-    part_unbind(&p);
-    part_fini(&p);
-    net_rank_close(&self);
-    return 0;
+    return wrong || part_bind(p) != PCOLL_OK || part_run(p, 3);
 }
 
 /* A rank without a plan. */
-static int run_no_plan(struct meeting *meeting, int rank, void *argument)
+static int exercise_no_plan(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    struct trial t = long_chain();
-    struct net_rank self;
-    struct part p;
-    int wrong;
-
-    (void)argument;
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
-        return 1;
-    if (rank == 0) {
-        pcoll_plan_destroy(p.plan);
-        p.plan = NULL;
+    (void)self;
+    (void)play;
+    if (p->rank == 0) {
+        pcoll_plan_destroy(p->plan);
+        p->plan = NULL;
     }
-    wrong = part_bind(&p) != PCOLL_ERR_INVALID;
-    part_fini(&p);
-    net_rank_close(&self);
-    return wrong;
+    return part_bind(p) != PCOLL_ERR_INVALID;
 }
 
 /* All outlines together are too long for the settings. */
-static int run_long_plan(struct meeting *meeting, int rank, void *argument)
+static int exercise_long_plan(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    struct trial t = long_chain();
-    struct net_rank self;
-    struct part p;
-    int wrong;
-
-    (void)argument;
-    alarm(PATIENCE);
+    (void)play;
     pcoll_tcp_kernel_settings.outlines = 5000;
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
-        return 1;
-    wrong = part_bind(&p) != PCOLL_UNSUPPORTED ||
-            (rank == 0 && strstr(self.attendee.said, "too many entries") == NULL);
-    part_fini(&p);
-    net_rank_close(&self);
-    return wrong;
+    return part_bind(p) != PCOLL_UNSUPPORTED ||
+           (p->rank == 0 && strstr(self->attendee.said, "too many entries") == NULL);
+}
+
+static void check_binds(void)
+{
+    static const struct {
+        int (*exercise)(struct part *p, struct net_rank *self, const struct net_play *play);
+        const char *what;
+    } binds[] = {
+        {exercise_few_files,
+         "no file descriptor left on one rank: unsupported on all, until there are some"},
+        {exercise_small_buffers, "sockets without room on one rank: unsupported on all"},
+        {exercise_no_plan, "a plan is missing: an error on all"},
+        {exercise_long_plan, "outlines longer than the settings permit: unsupported on all"},
+    };
+
+    for (size_t i = 0; i < sizeof(binds) / sizeof(binds[0]); i++) {
+        struct net_play play = {net_long_chain(), binds[i].exercise, NULL};
+
+        tap_ok(meeting_run_processes(3, net_rank_main, &play) == 0, "%s", binds[i].what);
+    }
 }
 
 /* --- what interferes --- */
@@ -266,33 +235,21 @@ static int fork_child(struct part *p)
 
 enum interference { SIGNALS, RESTARTED_SIGNALS, THREADS, FORKS };
 
-static int run_disturbed(struct meeting *meeting, int rank, void *argument)
+static int exercise_disturbed(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    const enum interference interference = *(enum interference *)argument;
-    struct trial t = long_chain();
-    struct net_rank self;
-    struct part p;
-    int wrong;
+    const enum interference interference = *(const enum interference *)play->setup;
+    int wrong = part_bind(p) != PCOLL_OK;
 
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
-        part_bind(&p) != PCOLL_OK)
-        return 1;
+    (void)self;
     if (interference == SIGNALS || interference == RESTARTED_SIGNALS)
         ring_alarms(interference == SIGNALS ? 0 : SA_RESTART);
-    wrong = 0;
-    for (int i = 0; i < t.instances && !wrong; i++) {
-        wrong = interference == THREADS ? start_elsewhere(&p) : part_start(&p);
-        if (interference == FORKS && rank > 0)
-            wrong = fork_child(&p) || wrong;
-        wrong = part_wait(&p) || wrong;
+    for (int i = 0; i < play->trial.instances && !wrong; i++) {
+        wrong = interference == THREADS ? start_elsewhere(p) : part_start(p);
+        if (interference == FORKS && p->rank > 0)
+            wrong = fork_child(p) || wrong;
+        wrong = part_wait(p) || wrong;
     }
-    if (wrong)
-        return 1;
-    part_unbind(&p);
-    part_fini(&p);
-    net_rank_close(&self);
-    return 0;
+    return wrong;
 }
 
 static void check_interference(void)
@@ -304,8 +261,11 @@ static void check_interference(void)
         "forks while chains are in flight",
     };
 
-    for (enum interference i = SIGNALS; i <= FORKS; i++)
-        tap_ok(meeting_run_processes(4, run_disturbed, &i) == 0, "%s: right data", names[i]);
+    for (enum interference i = SIGNALS; i <= FORKS; i++) {
+        struct net_play play = {net_long_chain(), exercise_disturbed, &i};
+
+        tap_ok(meeting_run_processes(4, net_rank_main, &play) == 0, "%s: right data", names[i]);
+    }
 }
 
 /* --- ranks that fail --- */
@@ -326,7 +286,7 @@ static void become_another_program(void)
 static int run_deserted(struct meeting *meeting, int rank, void *argument)
 {
     const enum end end = *(enum end *)argument;
-    struct trial t = long_chain();
+    struct trial t = net_long_chain();
     struct net_rank self;
     struct part p;
 
@@ -393,14 +353,8 @@ int main(void)
     if (!net_is_available())
         return tap_done();
     check_refusals();
-    tap_ok(meeting_run_processes(3, run_few_files, NULL) == 0,
-           "no file descriptor left on one rank: unsupported on all, until there are some");
-    tap_ok(meeting_run_processes(3, run_small_buffers, NULL) == 0,
-           "sockets without room on one rank: unsupported on all");
-    tap_ok(meeting_run_processes(3, run_no_plan, NULL) == 0, "a plan is missing: an error on all");
-    tap_ok(meeting_run_processes(3, run_long_plan, NULL) == 0,
-           "outlines longer than the settings permit: unsupported on all");
-    pcoll_tcp_kernel_settings.local = long_chain().bytes;
+    check_binds();
+    pcoll_tcp_kernel_settings.local = net_long_chain().bytes;
     net_node_ranks = 2; /* some of each */
     check_interference();
     check_ends();

@@ -19,19 +19,9 @@
 #include "test/unit/net_rank.h"
 #include "test/unit/tap.h"
 
-enum { PATIENCE = 60 }; /* seconds: a hang is a failure */
-
 /* What net_shared holds beside starts: the number of strangers over TCP and over local sockets, and
  * whether that is enough. */
 enum { VISITS = MEETING_MAX_RANKS, CALLS, ENDED };
-
-static struct trial long_chain(void)
-{
-    return (struct trial){.row = pcoll_algorithm_find(PCOLL_BCAST, "chain"),
-                          .params = {.segment = 50000},
-                          .bytes = 2000000,
-                          .instances = 20};
-}
 
 /* --- strangers --- */
 
@@ -98,33 +88,26 @@ static void *let_strangers_in(void *over)
 }
 
 /* Bind again and again while strangers knock, until enough have come. */
-static int run_visited(struct meeting *meeting, int rank, void *argument)
+static int exercise_visited(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    struct trial t = long_chain();
     _Atomic int over = 0;
-    struct net_rank self;
     pthread_t strangers;
-    struct part p;
 
-    (void)argument;
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
-        pthread_create(&strangers, NULL, let_strangers_in, &over) != 0)
+    (void)play;
+    if (pthread_create(&strangers, NULL, let_strangers_in, &over) != 0)
         return 1;
     do {
-        if (part_bind(&p) != PCOLL_OK || part_run(&p, 3))
+        if (part_bind(p) != PCOLL_OK || part_run(p, 3))
             exit(1);
-        part_unbind(&p);
-        meeting_barrier(meeting);
-        if (rank == 0)
+        part_unbind(p);
+        meeting_barrier(self->meeting);
+        if (p->rank == 0)
             atomic_store(&net_shared[ENDED],
                          net_shared[VISITS] >= ENOUGH && net_shared[CALLS] >= ENOUGH);
-        meeting_barrier(meeting);
+        meeting_barrier(self->meeting);
     } while (!atomic_load(&net_shared[ENDED]));
     atomic_store(&over, 1);
     pthread_join(strangers, NULL);
-    part_fini(&p);
-    net_rank_close(&self);
     return 0;
 }
 
@@ -156,39 +139,35 @@ static int is_paced(const struct tcp_bound *bound)
 /* Returns whether a bound plan has a fault. */
 typedef int (*inspection)(const struct tcp_bound *bound);
 
-static int run_inspected(struct meeting *meeting, int rank, void *argument)
+static int exercise_inspected(struct part *p, struct net_rank *self, const struct net_play *play)
 {
-    const inspection *has_fault = argument;
-    struct trial t = long_chain();
-    struct net_rank self;
-    struct part p;
-    int wrong;
+    const inspection *has_fault = play->setup;
 
-    alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
-        part_bind(&p) != PCOLL_OK)
-        return 1;
-    wrong = (*has_fault)(tcp_bound_of(p.bound));
-    wrong |= part_run(&p, 3);
-    part_unbind(&p);
-    part_fini(&p);
-    net_rank_close(&self);
-    return wrong;
+    (void)self;
+    return part_bind(p) != PCOLL_OK || (*has_fault)(tcp_bound_of(p->bound)) || part_run(p, 3);
+}
+
+static void inspect(int nranks, int (*rank_main)(struct meeting *, int rank, void *argument),
+                    inspection has_fault, const char *what)
+{
+    struct net_play play = {net_long_chain(), exercise_inspected, &has_fault};
+
+    tap_ok(meeting_run_processes(nranks, rank_main, &play) == 0, "%s", what);
 }
 
 static void check_strangers(void)
 {
-    inspection keys = is_key_shared, pacing = is_paced;
+    struct net_play visited = {net_long_chain(), exercise_visited, NULL};
 
     atomic_store(&net_shared[VISITS], 0);
     atomic_store(&net_shared[CALLS], 0);
-    tap_ok(meeting_run_processes(4, run_visited, NULL) == 0, "strangers are turned away");
+    tap_ok(meeting_run_processes(4, net_rank_main, &visited) == 0, "strangers are turned away");
     tap_ok(net_shared[VISITS] >= ENOUGH && net_shared[CALLS] >= ENOUGH,
            "%d strangers came over TCP, %d over local sockets", (int)net_shared[VISITS],
            (int)net_shared[CALLS]);
-    tap_ok(meeting_run_processes(4, run_inspected, &keys) == 0, "each neighbor has its own key");
+    inspect(4, net_rank_main, is_key_shared, "each neighbor has its own key");
     net_node_ranks = 1;
-    tap_ok(meeting_run_processes(4, run_inspected, &pacing) == 0, "no timer paces a connection");
+    inspect(4, net_rank_main, is_paced, "no timer paces a connection");
     net_node_ranks = 0;
 }
 
@@ -258,42 +237,31 @@ static int forbid_local(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0;
 }
 
-static int run_refused_locally(struct meeting *meeting, int rank, void *argument)
+static int run_refused_locally(struct meeting *meeting, int rank, void *play)
 {
-    inspection local = is_local;
-
-    (void)argument;
-    return forbid_local() || run_inspected(meeting, rank, &local);
+    return forbid_local() || net_rank_main(meeting, rank, play);
 }
 
 /* Rank 1 has no local sockets: none of 3 ranks in a chain can use them. */
-static int run_one_without(struct meeting *meeting, int rank, void *argument)
+static int run_one_without(struct meeting *meeting, int rank, void *play)
 {
-    inspection local = is_local;
-
-    (void)argument;
     if (rank == 1)
         pcoll_tcp_kernel_settings.local = 0;
-    return run_inspected(meeting, rank, &local);
+    return net_rank_main(meeting, rank, play);
 }
 
 static void check_ways(void)
 {
-    inspection family = is_family_wrong, room = is_room_short, local = is_local;
-
     net_node_ranks = 2;
-    tap_ok(meeting_run_processes(4, run_inspected, &family) == 0,
-           "neighbors on one node have a local socket, others TCP");
-    tap_ok(meeting_run_processes(4, run_inspected, &room) == 0,
-           "each connection has room for two pieces");
+    inspect(4, net_rank_main, is_family_wrong,
+            "neighbors on one node have a local socket, others TCP");
+    inspect(4, net_rank_main, is_room_short, "each connection has room for two pieces");
     net_node_ranks = 0;
-    pcoll_tcp_kernel_settings.local = long_chain().bytes - 1;
-    tap_ok(meeting_run_processes(4, run_inspected, &local) == 0, "much data on one node: TCP");
-    pcoll_tcp_kernel_settings.local = long_chain().bytes;
-    tap_ok(meeting_run_processes(4, run_refused_locally, NULL) == 0,
-           "local sockets that nobody reaches: TCP");
-    tap_ok(meeting_run_processes(3, run_one_without, NULL) == 0,
-           "one rank has no local sockets: TCP");
+    pcoll_tcp_kernel_settings.local = net_long_chain().bytes - 1;
+    inspect(4, net_rank_main, is_local, "much data on one node: TCP");
+    pcoll_tcp_kernel_settings.local = net_long_chain().bytes;
+    inspect(4, run_refused_locally, is_local, "local sockets that nobody reaches: TCP");
+    inspect(3, run_one_without, is_local, "one rank has no local sockets: TCP");
 }
 
 int main(void)
@@ -304,7 +272,7 @@ int main(void)
     net_shared = (_Atomic int *)(void *)page;
     if (!net_is_available())
         return tap_done();
-    pcoll_tcp_kernel_settings.local = long_chain().bytes;
+    pcoll_tcp_kernel_settings.local = net_long_chain().bytes;
     check_strangers();
     check_ways();
     meeting_destroy(page);
