@@ -105,6 +105,9 @@ int MPIDI_PCOLL_last_barrier(void);
 /* How often to poll a flag in shared memory before calling the progress engine. */
 #define MPIR_COLL_OFFLOAD_SPINS(with_core) (MPIDI_PCOLL_crowded ? 8 : (with_core))
 
+/* A child's rank in a tree in shared memory, of which MPICH 4.0 reads one byte, with its sign. */
+#define MPIR_COLL_OFFLOAD_CHILD(children, i) (*(int *)utarray_eltptr(children, i))
+
 /* Used in MPIR_Persist_coll_start: requires its label fn_fail. */
 #define MPIR_COLL_OFFLOAD_START(preq, mpi_errno)                                                   \
     do {                                                                                           \
@@ -154,6 +157,7 @@ int MPIDI_PCOLL_last_barrier(void);
     } while (0)
 #define MPIR_COLL_OFFLOAD_LAST_BARRIER() MPIR_pmi_barrier()
 #define MPIR_COLL_OFFLOAD_SPINS(with_core) (with_core)
+#define MPIR_COLL_OFFLOAD_CHILD(children, i) (*utarray_eltptr(children, i))
 #define MPIR_COLL_OFFLOAD_ALLOC_MEM(size, info)                                                    \
     do {                                                                                           \
     } while (0)
