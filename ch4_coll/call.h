@@ -53,9 +53,12 @@ typedef void MPIDI_PCOLL_describe(struct MPIDI_PCOLL_call *call);
 /* Inits that chose a second time, since a rank had not mapped operands of others. */
 extern unsigned long MPIDI_PCOLL_vain_binds;
 
-/* Collective over call->comm. If the backend serves it, calls `describe` (NULL: there is no data).
- * *request is the new inactive request, or NULL, on all ranks, if the call is declined. Returns an
- * MPI error code. */
+/* Returns whether the user wants to know of each call that is declined. */
+bool MPIDI_PCOLL_tells_of_declined(void);
+
+/* Collective over call->comm, unless call->is_once: then no rank is asked. If the backend serves
+ * it, calls `describe` (NULL: there is no data). *request is the new inactive request, or NULL, on
+ * all ranks, if the call is declined. Returns an MPI error code. */
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           MPIR_Request **request);
 

@@ -33,23 +33,38 @@ static struct MPIDI_PCOLL_blocks vector(const void *buffer)
     return (struct MPIDI_PCOLL_blocks){.buffer = (char *)buffer};
 }
 
-/* Collective: a plan, or what `fallback` makes. */
-static int init(enum pcoll_coll coll, const struct MPIDI_PCOLL_arguments *a,
-                MPIDI_PCOLL_describe *describe, MPIDI_PCOLL_fallback *fallback,
-                MPIR_Request **request)
+/* Collective: a plan, or NULL; *is_once_p: since no rank wants one. */
+static int ask(enum pcoll_coll coll, const struct MPIDI_PCOLL_arguments *a,
+               MPIDI_PCOLL_describe *describe, bool *is_once_p, MPIR_Request **request)
 {
     struct MPIDI_PCOLL_call call = {
         .arguments = *a,
         .signature = {.coll = coll, .nranks = a->comm->local_size, .root = a->root},
         .comm = a->comm,
         .info = a->info,
+        .is_once = *is_once_p,
         .eligible = true,
     };
-    int mpi_errno = MPIDI_PCOLL_call_init(&call, describe, request);
+    const int mpi_errno = MPIDI_PCOLL_call_init(&call, describe, request);
 
+    *is_once_p = call.is_once;
+    return mpi_errno;
+}
+
+/* Collective: a plan, or what `fallback` makes. */
+static int init(enum pcoll_coll coll, const struct MPIDI_PCOLL_arguments *a,
+                MPIDI_PCOLL_describe *describe, MPIDI_PCOLL_fallback *fallback,
+                MPIR_Request **request)
+{
+    bool is_once = MPIDI_PCOLL_is_unasked(a->comm, coll);
+    int mpi_errno = MPI_SUCCESS;
+
+    *request = NULL;
+    if (!is_once || a->info || MPIDI_PCOLL_tells_of_declined())
+        mpi_errno = ask(coll, a, describe, &is_once, request);
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = fallback(a, request);
-    if (mpi_errno == MPI_SUCCESS && call.is_once)
+    if (mpi_errno == MPI_SUCCESS && is_once)
         MPIDI_PCOLL_watch(*request, coll);
     return mpi_errno;
 }

@@ -162,6 +162,11 @@ static bool make_plan(struct MPIDI_PCOLL_call *call, const struct pcoll_choice *
     return true;
 }
 
+bool MPIDI_PCOLL_tells_of_declined(void)
+{
+    return MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0 || MPIDI_PCOLL_job_wants_report();
+}
+
 static void report_declined(const struct MPIDI_PCOLL_call *call)
 {
     MPIDI_PCOLL_job_add_declined(call);
@@ -297,7 +302,9 @@ int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
     *request = NULL;
     MPIDI_PCOLL_lock();
     mpi_errno = find_state(call);
-    if (mpi_errno == MPI_SUCCESS && call->state && !MPIDI_PCOLL_is_unasked(call->state, call))
+    if (call->is_once)
+        MPIDI_PCOLL_leave_unasked(call);
+    else if (mpi_errno == MPI_SUCCESS && call->state)
         mpi_errno = plan_with_request(call, describe, request);
     if (mpi_errno == MPI_SUCCESS && !*request)
         report_declined(call);

@@ -82,7 +82,7 @@ static struct {
     struct table own; /* plans point to the times of its rows */
 } job = {.keyval = MPI_KEYVAL_INVALID};
 
-static bool wants_report(void)
+bool MPIDI_PCOLL_job_wants_report(void)
 {
     const char *value = MPIR_CVAR_COLL_OFFLOAD_REPORT;
 
@@ -138,7 +138,7 @@ void MPIDI_PCOLL_job_add_plan(const struct MPIDI_PCOLL_call *call, struct MPIDI_
     struct key key;
     struct row *row;
 
-    if (!wants_report())
+    if (!MPIDI_PCOLL_job_wants_report())
         return;
     key_of(call, &key);
     key.is_plan = true;
@@ -160,7 +160,7 @@ void MPIDI_PCOLL_job_add_declined(const struct MPIDI_PCOLL_call *call)
     struct key key;
     struct row *row;
 
-    if (!wants_report())
+    if (!MPIDI_PCOLL_job_wants_report())
         return;
     key_of(call, &key);
     if (call->is_once)
@@ -536,7 +536,7 @@ static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra)
 
 bool MPIDI_PCOLL_job_may_report_all(void)
 {
-    if (!wants_report() || !MPIR_Process.comm_self || !MPIR_Process.comm_world)
+    if (!MPIDI_PCOLL_job_wants_report() || !MPIR_Process.comm_self || !MPIR_Process.comm_world)
         return false;
     if (job.keyval == MPI_KEYVAL_INVALID)
         job.has_attribute = MPIDI_PCOLL_attach(MPIR_Process.comm_self, &job.keyval,

@@ -6,6 +6,9 @@
 
 #include "call.h"
 
+/* Returns whether the user wants a report. */
+bool MPIDI_PCOLL_job_wants_report(void);
+
 /* Returns whether this process can take part in a report of all ranks of the job, and the user
  * wants one. */
 bool MPIDI_PCOLL_job_may_report_all(void);

@@ -2,6 +2,7 @@
 
 #include "once.h"
 
+#include "child.h"
 #include "comm.h"
 #include "lock.h"
 #include "mpir_coll_offload_hooks.h"
@@ -39,6 +40,9 @@ static const uint64_t SHORT = 64 << 10;
 
 /* ---- at init ---- */
 
+/* Programs that use requests again have no such inits; they need not look for the state. */
+static bool has_stopped_asking = false;
+
 static void leave_to_mpich(struct MPIDI_PCOLL_call *call)
 {
     call->is_once = true;
@@ -60,16 +64,26 @@ static void report_ignored_info(const struct MPIDI_PCOLL_call *call)
     MPIDI_PCOLL_report(text);
 }
 
-bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call)
+bool MPIDI_PCOLL_is_unasked(MPIR_Comm *comm, enum pcoll_coll coll)
 {
-    int *unasked = &state->once[call->signature.coll].unasked;
+    struct MPIDI_PCOLL_comm *state;
+    bool is_unasked;
 
-    if (*unasked == 0)
+    if (!has_stopped_asking)
         return false;
-    --*unasked;
+    MPIDI_PCOLL_lock();
+    state = MPIDI_PCOLL_is_child() ? NULL : MPIDI_PCOLL_comm_find(comm);
+    is_unasked = state && state->once[coll].unasked > 0;
+    if (is_unasked)
+        state->once[coll].unasked--;
+    MPIDI_PCOLL_unlock();
+    return is_unasked;
+}
+
+void MPIDI_PCOLL_leave_unasked(struct MPIDI_PCOLL_call *call)
+{
     leave_to_mpich(call);
     report_ignored_info(call);
-    return true;
 }
 
 bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
@@ -89,6 +103,7 @@ bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
 
 void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call)
 {
+    has_stopped_asking = true;
     state->once[call->signature.coll].unasked = MPIDI_PCOLL_UNASKED;
     leave_to_mpich(call);
 }

@@ -20,10 +20,15 @@
 
 enum { MPIDI_PCOLL_UNASKED = 63 };
 
-/* ---- at init, with the lock ---- */
+/* ---- at init ---- */
 
-/* If this is one of the inits without agreement, leave it to MPICH. Returns whether it is. */
-bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call);
+/* Returns whether this is one of the inits without agreement. */
+bool MPIDI_PCOLL_is_unasked(MPIR_Comm *comm, enum pcoll_coll coll);
+
+/* Leave such an init to MPICH, and tell the user if its info keys have no effect. */
+void MPIDI_PCOLL_leave_unasked(struct MPIDI_PCOLL_call *call);
+
+/* ---- at the others, with the lock ---- */
 
 /* Returns whether this rank wants a plan for the call, as far as it has counted. */
 bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
