@@ -191,6 +191,23 @@ static void test_coop(const struct pcoll_table *table)
     tap_ok(q.choice.params.path == PCOLL_PATH_TEMP, "nor one of several");
 }
 
+/* Many ranks do not all read one buffer. The figures are those of an EPYC 7742. */
+static void test_readers_of_one_buffer(const struct pcoll_table *table)
+{
+    const struct pcoll_machine epyc = {
+        .L = 0.197, .G = 1.4e-4, .rma = 0.84, .copy = 7.1e-5, .reduce = 6.7e-5};
+    struct question q = question_of(table, PCOLL_BCAST, 16, 65536);
+
+    q.caps.measured = &epyc;
+    q.caps.cores = 128;
+    tap_ok(question_gets(&q, "shared", "model", NULL), "16 ranks read the root's buffers");
+    q = question_of(table, PCOLL_BCAST, 128, 65536);
+    q.caps.measured = &epyc;
+    q.caps.cores = 128;
+    question_ask(&q);
+    tap_ok(strcmp(question_chosen(&q), "shared") != 0, "128 ranks forward what they get");
+}
+
 /* 48 ranks on 6 nodes. */
 static void test_nodes(void)
 {
@@ -459,6 +476,7 @@ int main(void)
     test_measured();
     test_own_cache();
     test_coop(table);
+    test_readers_of_one_buffer(table);
     test_nodes();
     test_inside_nodes();
     test_ring_between_nodes(table);
