@@ -66,7 +66,8 @@ pcoll_sources += \
     %D%/allreduce/sliced.c \
     %D%/shape/team_slices.h %D%/shape/team_slices.c \
     %D%/shape/between.h %D%/shape/between.c \
-    %D%/shape/leaders.h %D%/shape/leaders.c \
+    %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
+    %D%/shape/leaders_cut.c \
     %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
     %D%/shape/up.h %D%/shape/up.c \

@@ -16,6 +16,9 @@
  * port of a node takes g for each message of each leader. TEMP of a leader: s + 2 (k - 1) log_k P +
  * 1 segments, or s + 5. Two counters, with several segments three.
  *
+ * With levels below the nodes, the stage in the node is repeated on each, with the mates there in
+ * place of s ranks and the slice of the level before in place of M.
+ *
  * Condition: lemma A. Operands are in rank order if the ranks of each node are consecutive. If they
  * are not and the operator does not commute, each rank counts as a node of its own.
  */
@@ -32,7 +35,7 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
-    .uses_teams = PCOLL_ONE_LEVEL,
+    .uses_teams = PCOLL_NESTED_LEVELS,
 };
 
 const struct pcoll_algorithm pcoll_allreduce_multi_leader_halving = {
@@ -45,7 +48,7 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader_halving = {
     .temp_bytes = pcoll_leaders_halving_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_teams = PCOLL_ONE_LEVEL,
+    .uses_teams = PCOLL_NESTED_LEVELS,
 };
 
 const struct pcoll_algorithm pcoll_allreduce_multi_leader_sliced = {
@@ -58,5 +61,5 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader_sliced = {
     .temp_bytes = pcoll_leaders_sliced_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_teams = PCOLL_ONE_LEVEL,
+    .uses_teams = PCOLL_NESTED_LEVELS,
 };

@@ -21,5 +21,5 @@ const struct pcoll_algorithm pcoll_reduce_multi_leader_sliced = {
     .temp_bytes = pcoll_leaders_sliced_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_teams = PCOLL_ONE_LEVEL,
+    .uses_teams = PCOLL_NESTED_LEVELS,
 };

@@ -8,13 +8,13 @@
 
 static uint64_t slice_room(const struct pcoll_leaders *by)
 {
-    return pcoll_whole_lines(by->bytes);
+    return pcoll_whole_lines(by->bytes[0]);
 }
 
 static uint64_t slot_bytes(const struct pcoll_signature *signature, const struct pcoll_leaders *by)
 {
     return pcoll_whole_lines(
-        pcoll_team_slices_bytes(by->bytes, pcoll_unit_of(signature), by->teams.count));
+        pcoll_team_slices_bytes(by->bytes[0], pcoll_unit_of(signature), by->teams.count));
 }
 
 /* For what comes from other nodes; of doubling, the last slot is that of the result. */
@@ -27,7 +27,7 @@ static uint64_t slots_room(enum pcoll_between_way way, const struct pcoll_signat
         case PCOLL_BETWEEN_SLICES:
             return (uint64_t)by->teams.count * slot_bytes(signature, by);
         default:
-            return pcoll_halving_slots(by->teams.count, by->bytes, pcoll_unit_of(signature));
+            return pcoll_halving_slots(by->teams.count, by->bytes[0], pcoll_unit_of(signature));
     }
 }
 
@@ -45,20 +45,15 @@ uint64_t pcoll_between_room(enum pcoll_between_way way, const struct pcoll_signa
 
 /* ---- signals ---- */
 
-static uint64_t own_weight(const struct pcoll_leaders *by)
-{
-    return (uint64_t)by->count;
-}
-
 uint64_t pcoll_between_weight(enum pcoll_between_way way, const struct pcoll_leaders *by)
 {
     switch (way) {
         case PCOLL_BETWEEN_DOUBLING:
-            return pcoll_doubling_weight(&by->rounds, own_weight(by));
+            return pcoll_doubling_weight(&by->rounds, by->told);
         case PCOLL_BETWEEN_SLICES:
-            return pcoll_team_slices_weight(by->teams.count, own_weight(by));
+            return pcoll_team_slices_weight(by->teams.count, by->told);
         default:
-            return pcoll_halving_weight(by->teams.count, own_weight(by));
+            return pcoll_halving_weight(by->teams.count, by->told);
     }
 }
 
@@ -87,7 +82,7 @@ static void add_doubling(struct pcoll_between *b)
         .rounds = b->by->rounds,
         .member = b->member,
         .bank = b->bank,
-        .weight = own_weight(b->by),
+        .weight = b->by->told,
         .slots = slots_at(b),
         .slot_bytes = slice_room(b->by),
         .bytes = b->bytes,
@@ -112,7 +107,7 @@ static void add_slices(struct pcoll_between *b)
                         ? pcoll_team_of(&b->by->teams, signature->root)
                         : PCOLL_NONE,
         .bank = b->bank,
-        .weight = own_weight(b->by),
+        .weight = b->by->told,
         .slots = slots_at(b),
         .slot_bytes = slot_bytes(signature, b->by),
         .bytes = b->bytes,
@@ -132,7 +127,7 @@ static void add_halving(struct pcoll_between *b)
         .teams = b->by->teams,
         .member = b->member,
         .bank = b->bank,
-        .weight = own_weight(b->by),
+        .weight = b->by->told,
         .slots = slots_at(b),
         .bytes = b->bytes,
         .whole = result_at(b),

@@ -1,13 +1,8 @@
 /* Reductions with several leaders a node; the contract is in leaders.h. */
 #include "algorithms/shape/leaders.h"
 
-#include "algorithms/cost.h"
-#include "algorithms/shape/halving.h"
-
 #include "algorithms/util.h"
 #include "algorithms/shape/between.h"
-
-#define DEFAULT_SEGMENT (UINT64_C(16) << 10)
 
 enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several segments */
 
@@ -15,103 +10,112 @@ struct state {
     struct pcoll_plan *plan;
     struct pcoll_leaders by;
     enum pcoll_between_way way;
-    int team, member, size; /* of this rank: its team, its number there, and the team's size */
+    struct pcoll_mates mates[PCOLL_LEADERS_DEPTHS]; /* of this rank */
     uint64_t number;
     int bank;    /* of the segment: its counter, and its bank of TEMP */
     int trigger; /* what this rank's puts of the segment wait for */
     uint64_t threshold;
-    uint64_t level; /* of the counter of a leader, when everything so far has happened */
+    uint64_t level; /* of this rank's counter, when everything so far has happened */
+
+    /* In units: what is cut into slices at this depth. On the last one it is the segment, on any
+     * other the rank's slice of the depth after it. */
+    struct pcoll_segment whole[PCOLL_LEADERS_DEPTHS];
 };
 
 /* ---- slices ---- */
 
-struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
-                                      const struct pcoll_params *params)
+static struct pcoll_segment slice_of(const struct state *s, int depth, int leader)
 {
-    const struct pcoll_teams teams = pcoll_teams_to_reduce(signature);
-    const struct pcoll_team_sizes sizes = pcoll_teams_sizes(&teams);
-    const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
-    uint64_t n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT), count;
-    uint64_t nsegments;
+    const struct pcoll_segment whole = s->whole[depth];
+    const struct pcoll_segment slice =
+        pcoll_segment_of(whole.count, (uint64_t)s->by.counts[depth], (uint64_t)leader);
 
-    if (n > units)
-        n = units;
-    count = n < (uint64_t)sizes.min ? n : (uint64_t)sizes.min;
-    nsegments = pcoll_quotient_up(n, count);
-    nsegments += nsegments > 1 ? nsegments % 2 : 0;
-    return (struct pcoll_leaders){
-        .teams = teams,
-        .sizes = sizes,
-        .rounds = pcoll_doubling_rounds(teams.count, params->radix),
-        .count = (int)count,
-        .nsegments = nsegments,
-        .bytes = pcoll_quotient_up(pcoll_quotient_up(units, nsegments), count) * unit,
-    };
+    return (struct pcoll_segment){whole.first + slice.first, slice.count};
 }
 
-/* The bytes of slice `leader` in this segment. */
-static struct pcoll_segment slice_of(const struct state *s, int leader)
+static uint64_t bytes_of(const struct state *s, uint64_t units)
 {
-    const struct pcoll_signature *signature = &s->plan->signature;
-    const uint64_t unit = pcoll_unit_of(signature);
-    const struct pcoll_segment segment =
-        pcoll_segment_of(signature->bytes / unit, s->by.nsegments, s->number);
-    const struct pcoll_segment slice =
-        pcoll_segment_of(segment.count, (uint64_t)s->by.count, (uint64_t)leader);
-
-    return (struct pcoll_segment){(segment.first + slice.first) * unit, slice.count * unit};
+    return units * pcoll_unit_of(&s->plan->signature);
 }
 
 /* ---- TEMP of a leader: two banks, then the slots ---- */
 
-/* Of a bank, and of a slot. */
-struct room {
-    uint64_t bank, slice;
-};
-
-static struct room room_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
-                           enum pcoll_between_way way)
+/* A bank: the room of the stage between nodes, then what the rank has of its slices of the other
+ * depths. */
+static uint64_t bank_room(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
+                          enum pcoll_between_way way)
 {
-    return (struct room){pcoll_between_room(way, signature, by), pcoll_whole_lines(by->bytes)};
+    uint64_t room = pcoll_between_room(way, signature, by);
+
+    for (int depth = 1; depth < by->depths; depth++)
+        room += pcoll_whole_lines(by->bytes[depth]);
+    return room;
 }
 
-static struct room own_room(const struct state *s)
+static uint64_t slots_room(const struct pcoll_leaders *by, int depth, int mates)
 {
-    return room_of(&s->plan->signature, &s->by, s->way);
+    return (uint64_t)(mates - 1) * pcoll_whole_lines(by->bytes[depth]);
 }
 
 static struct pcoll_place bank_at(const struct state *s, uint64_t offset)
 {
-    return pcoll_at(PCOLL_TEMP, (uint64_t)s->bank * own_room(s).bank + offset);
+    const uint64_t room = bank_room(&s->plan->signature, &s->by, s->way);
+
+    return pcoll_at(PCOLL_TEMP, (uint64_t)s->bank * room + offset);
 }
 
-static struct pcoll_place sum_at(const struct state *s)
+/* What a leader has of its slice: the sum of its mates; after the first depth, in its place, the
+ * result. */
+static struct pcoll_place sum_at(const struct state *s, int depth)
 {
-    return bank_at(s, 0);
+    uint64_t offset = 0;
+
+    if (depth > 0)
+        offset = pcoll_between_room(s->way, &s->plan->signature, &s->by);
+    for (int i = 1; i < depth; i++)
+        offset += pcoll_whole_lines(s->by.bytes[i]);
+    return bank_at(s, offset);
 }
 
 /* The result of a slice, the same on all leaders. */
-static struct pcoll_place result_at(const struct state *s)
+static struct pcoll_place result_at(const struct state *s, int depth)
 {
-    return bank_at(s, pcoll_between_result(s->way, &s->plan->signature, &s->by));
+    return depth > 0 ? sum_at(s, depth)
+                     : bank_at(s, pcoll_between_result(s->way, &s->plan->signature, &s->by));
 }
 
-/* Where a leader keeps what `member` of its team gives it. */
-static struct pcoll_place slot_at(const struct state *s, int leader, int member)
+/* A part of what is cut at a depth: operands, and results. */
+static struct pcoll_place part_at(const struct state *s, int depth, enum pcoll_buffer user,
+                                  struct pcoll_segment part)
 {
-    const struct room room = own_room(s);
+    struct pcoll_place place;
 
-    return pcoll_at(PCOLL_TEMP,
-                    2 * room.bank + (uint64_t)(member - (member > leader)) * room.slice);
+    if (depth == s->by.depths - 1)
+        return pcoll_at(user, bytes_of(s, part.first));
+    place = sum_at(s, depth + 1);
+    place.offset += bytes_of(s, part.first - s->whole[depth].first);
+    return place;
 }
 
-/* For leaders of a team of `size` members. */
+/* Where a leader keeps what `mate` gives it. */
+static struct pcoll_place slot_at(const struct state *s, int depth, int leader, int mate)
+{
+    uint64_t offset = 2 * bank_room(&s->plan->signature, &s->by, s->way);
+
+    for (int i = s->by.depths - 1; i > depth; i--)
+        offset += slots_room(&s->by, i, s->by.sizes[i].max);
+    return pcoll_at(PCOLL_TEMP, offset + slots_room(&s->by, depth, mate + (mate < leader)));
+}
+
+/* For leaders of teams with so many mates at the first depth. */
 static uint64_t temp_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
-                        enum pcoll_between_way way, int size)
+                        enum pcoll_between_way way, int mates)
 {
-    const struct room room = room_of(signature, by, way);
+    uint64_t room = 2 * bank_room(signature, by, way) + slots_room(by, 0, mates);
 
-    return 2 * room.bank + (uint64_t)(size - 1) * room.slice;
+    for (int depth = 1; depth < by->depths; depth++)
+        room += slots_room(by, depth, by->sizes[depth].max);
+    return room;
 }
 
 static uint64_t max_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -119,7 +123,7 @@ static uint64_t max_temp(const struct pcoll_signature *signature, const struct p
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
-    return temp_of(signature, &by, way, by.sizes.max);
+    return temp_of(signature, &by, way, by.sizes[0].max);
 }
 
 uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
@@ -140,103 +144,145 @@ uint64_t pcoll_leaders_sliced_temp_bytes(const struct pcoll_signature *signature
     return max_temp(signature, params, PCOLL_BETWEEN_SLICES);
 }
 
-/* ---- signals ---- */
+/* ---- ranks and signals ---- */
 
-/* A counter receives, in this order, slices of members, data from leaders of other nodes, and
- * results from the leaders of the node. One of each outweighs all of the following, which may come
- * early. */
-static uint64_t weight_of_operand(const struct state *s)
+/* A counter receives, in this order, slices of mates from the last depth on, data from leaders of
+ * other nodes, and results from the first depth on. One of each outweighs all of the following,
+ * which may come early. */
+static uint64_t weight_of_operand(const struct state *s, int depth)
 {
-    return pcoll_between_weight(s->way, &s->by);
+    uint64_t weight = pcoll_between_weight(s->way, &s->by);
+
+    for (int i = 0; i < depth; i++)
+        weight *= (uint64_t)s->mates[i].count;
+    return weight;
 }
 
-static bool is_leader(const struct state *s)
+static bool leads(const struct state *s, int depth)
 {
-    return s->member < s->by.count;
+    return s->mates[depth].mine < s->by.counts[depth];
 }
 
-static bool receives(const struct state *s, int rank)
+/* Returns whether the rank gets what is cut at a depth: to use it, or for others. */
+static bool receives(const struct state *s, int depth)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
+    const struct pcoll_topology *level = s->by.teams.topology;
 
-    return !pcoll_coll_has(signature->coll, PCOLL_ROOTED) || rank == signature->root;
+    if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED))
+        return true;
+    if (depth == s->by.depths - 1)
+        return s->plan->rank == signature->root;
+    for (int i = 0; i <= depth; i++)
+        level = level->below;
+    return pcoll_topology_node(level, s->plan->rank) == pcoll_topology_node(level, signature->root);
 }
 
-static int mates_rank(const struct state *s, int member)
+/* The rank that has this one's numbers in the parts of another mate. */
+static int mates_rank(const struct state *s, int depth, int mate)
 {
-    return pcoll_team_rank(&s->by.teams, s->team, member);
+    const struct pcoll_topology *level = s->by.teams.topology;
+    int place = s->mates[depth].first, at = mate;
+
+    if (s->by.depths == 1)
+        return pcoll_team_rank(&s->by.teams, pcoll_team_of(&s->by.teams, s->plan->rank), mate);
+    for (int i = 0; i < depth; i++)
+        level = level->below;
+    for (int i = depth + 1; i < s->by.depths; i++) {
+        const int part = pcoll_topology_node(level->below, pcoll_topology_rank(level, place)) + at;
+
+        level = level->below;
+        place = pcoll_topology_first(level, part);
+        at = s->mates[i].mine;
+    }
+    return pcoll_topology_rank(level, place + at);
 }
 
 /* ---- in the node: the slices ---- */
 
-static void add_slices(const struct state *s)
+/* They wait for `trigger`. */
+static void add_slices(const struct state *s, int depth, int trigger, uint64_t threshold)
 {
-    for (int i = 0; i < s->by.count; i++) {
-        const int leader = (s->member + i) % s->by.count;
-        const struct pcoll_segment slice = slice_of(s, leader);
-        const struct pcoll_entry put =
-            pcoll_entry_put(s->trigger, s->threshold, pcoll_at(PCOLL_SEND, slice.first),
-                            mates_rank(s, leader), slot_at(s, leader, s->member), slice.count);
+    const int mine = s->mates[depth].mine, count = s->by.counts[depth];
 
-        if (leader != s->member)
-            pcoll_plan_add(s->plan, pcoll_entry_signal(put, mates_rank(s, leader), s->bank,
-                                                       weight_of_operand(s)));
+    for (int i = 0; i < count; i++) {
+        const int leader = (mine + i) % count;
+        const struct pcoll_segment slice = slice_of(s, depth, leader);
+        struct pcoll_entry put;
+
+        if (leader == mine)
+            continue;
+        put = pcoll_entry_put(trigger, threshold, part_at(s, depth, PCOLL_SEND, slice),
+                              mates_rank(s, depth, leader), slot_at(s, depth, leader, mine),
+                              bytes_of(s, slice.count));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(put, mates_rank(s, depth, leader), s->bank,
+                                                   weight_of_operand(s, depth)));
     }
 }
 
-/* A leader without other members copies its own slice, as the sum of its node. */
-static struct pcoll_entry copy_own(const struct state *s, struct pcoll_place own, uint64_t bytes)
+/* The mate whose vector is operand i: with one depth, teams may have members in any order. */
+static int operand_of(const struct state *s, int i)
 {
-    return pcoll_entry_copy(s->trigger, s->threshold, own, sum_at(s), bytes);
+    const struct pcoll_teams *teams = &s->by.teams;
+    const int team = pcoll_team_of(teams, s->plan->rank);
+
+    if (s->by.depths > 1)
+        return i;
+    return pcoll_team_member(teams, pcoll_team_operand(teams, &s->plan->signature, team, i));
 }
 
-static struct pcoll_entry reduce_operands(const struct state *s, struct pcoll_place own,
+static struct pcoll_entry reduce_operands(const struct state *s, int depth, struct pcoll_place own,
                                           uint64_t bytes)
 {
-    for (int i = 0; i < s->size; i++) {
-        const int rank = pcoll_team_operand(&s->by.teams, &s->plan->signature, s->team, i);
-        const int member = pcoll_team_member(&s->by.teams, rank);
+    const int mine = s->mates[depth].mine, count = s->mates[depth].count;
 
-        pcoll_plan_operand(s->plan, member == s->member ? own : slot_at(s, s->member, member));
+    for (int i = 0; i < count; i++) {
+        const int mate = operand_of(s, i);
+
+        pcoll_plan_operand(s->plan, mate == mine ? own : slot_at(s, depth, mine, mate));
     }
-    return pcoll_entry_reduce(s->plan, s->bank, s->level, s->size, sum_at(s), bytes);
+    return pcoll_entry_reduce(s->plan, s->bank, s->level, count, sum_at(s, depth), bytes);
 }
 
 /* A leader puts no operand of its own, which could wait for its results of the segment before. */
-static void add_gate(struct state *s)
+static void add_gate(struct state *s, int depth)
 {
     const struct pcoll_entry gate = pcoll_entry_add(s->trigger, s->threshold);
 
-    pcoll_plan_add(s->plan, pcoll_entry_done(gate, s->bank, weight_of_operand(s)));
-    s->level += weight_of_operand(s);
+    pcoll_plan_add(s->plan, pcoll_entry_done(gate, s->bank, weight_of_operand(s, depth)));
+    s->level += weight_of_operand(s, depth);
 }
 
-static void add_sum(struct state *s)
+/* A leader without other mates copies its own slice, as their sum. */
+static void add_sum(struct state *s, int depth, int trigger, uint64_t threshold)
 {
-    const struct pcoll_segment slice = slice_of(s, s->member);
-    const struct pcoll_place own = pcoll_at(PCOLL_SEND, slice.first);
+    const struct pcoll_segment slice = slice_of(s, depth, s->mates[depth].mine);
+    const struct pcoll_place own = part_at(s, depth, PCOLL_SEND, slice);
+    const uint64_t bytes = bytes_of(s, slice.count), weight = weight_of_operand(s, depth);
+    const int count = s->mates[depth].count;
     struct pcoll_entry sum;
 
-    if (s->size > 1 && s->trigger == SEQUENCE)
-        add_gate(s);
-    s->level += (uint64_t)(s->size - 1) * weight_of_operand(s);
-    sum = s->size == 1 ? copy_own(s, own, slice.count) : reduce_operands(s, own, slice.count);
-    pcoll_plan_add(s->plan, pcoll_entry_done(sum, s->bank, weight_of_operand(s)));
-    s->level += weight_of_operand(s);
+    if (count > 1 && trigger == SEQUENCE)
+        add_gate(s, depth);
+    s->level += (uint64_t)(count - 1) * weight;
+    sum = count == 1 ? pcoll_entry_copy(trigger, threshold, own, sum_at(s, depth), bytes)
+                     : reduce_operands(s, depth, own, bytes);
+    pcoll_plan_add(s->plan, pcoll_entry_done(sum, s->bank, weight));
+    s->level += weight;
 }
 
 /* ---- between nodes ---- */
 
-static void add_between(struct state *s, uint64_t bytes)
+static void add_between(struct state *s)
 {
     struct pcoll_between between = {
         .plan = s->plan,
         .by = &s->by,
         .way = s->way,
-        .member = s->member,
+        .member = pcoll_team_member(&s->by.teams, s->plan->rank),
         .bank = s->bank,
-        .room = sum_at(s).offset,
-        .bytes = bytes,
+        .room = sum_at(s, 0).offset,
+        .bytes = bytes_of(s, slice_of(s, 0, s->mates[0].mine).count),
         .level = s->level,
     };
 
@@ -246,64 +292,105 @@ static void add_between(struct state *s, uint64_t bytes)
 
 /* ---- in the node: the results ---- */
 
-static void add_tells(const struct state *s)
+static void add_tells(const struct state *s, int depth)
 {
     const struct pcoll_entry tell = pcoll_entry_add(s->bank, s->level);
+    const int mine = s->mates[depth].mine, count = s->mates[depth].count;
 
-    for (int i = 1; i < s->size; i++) {
-        const int peer = mates_rank(s, (s->member + i) % s->size);
-
-        pcoll_plan_add(s->plan, pcoll_entry_signal(tell, peer, s->bank, 1));
-    }
+    for (int i = 1; i < count; i++)
+        pcoll_plan_add(s->plan, pcoll_entry_signal(tell, mates_rank(s, depth, (mine + i) % count),
+                                                   s->bank, s->by.tells[depth]));
 }
 
-static void add_result(const struct state *s, struct pcoll_entry entry)
+static void add_result(const struct state *s, int depth, struct pcoll_entry entry)
 {
-    pcoll_plan_add(s->plan, s->by.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry);
+    if (depth < s->by.depths - 1)
+        entry = pcoll_entry_done(entry, s->bank, s->by.tells[depth]);
+    else if (s->by.nsegments > 1)
+        entry = pcoll_entry_done(entry, SEQUENCE, 1);
+    pcoll_plan_add(s->plan, entry);
 }
 
-/* Get the results of all leaders of the team when all have told so. */
-static void add_results(const struct state *s, uint64_t all)
+/* Get the results of all leaders when all have told so. The counter takes what a rank gets for
+ * others, even from itself, for what is told. */
+static void add_results(const struct state *s, int depth, uint64_t all)
 {
-    for (int i = 0; i < s->by.count; i++) {
-        const int leader = (s->member + i) % s->by.count;
-        const struct pcoll_segment slice = slice_of(s, leader);
-        const struct pcoll_place from = result_at(s), to = pcoll_at(PCOLL_RECV, slice.first);
+    const int mine = s->mates[depth].mine, count = s->by.counts[depth];
+    const uint64_t own = depth == s->by.depths - 1 ? s->level : all;
 
-        if (leader == s->member)
-            add_result(s, pcoll_entry_copy(s->bank, s->level, from, to, slice.count));
-        else
-            add_result(s,
-                       pcoll_entry_get(s->bank, all, mates_rank(s, leader), from, to, slice.count));
+    for (int i = 0; i < count; i++) {
+        const int leader = (mine + i) % count;
+        const struct pcoll_segment slice = slice_of(s, depth, leader);
+        const struct pcoll_place from = result_at(s, depth);
+        const struct pcoll_place to = part_at(s, depth, PCOLL_RECV, slice);
+        const uint64_t bytes = bytes_of(s, slice.count);
+
+        add_result(s, depth,
+                   leader == mine ? pcoll_entry_copy(s->bank, own, from, to, bytes)
+                                  : pcoll_entry_get(s->bank, all, mates_rank(s, depth, leader),
+                                                    from, to, bytes));
     }
 }
 
 /* ---- the plan ---- */
 
-static void add_segment(struct state *s)
+/* Towards the leaders of the first depth; returns the last depth that has been reached. */
+static int add_sums(struct state *s)
 {
-    const bool is_last = s->number == s->by.nsegments - 1;
+    int depth = s->by.depths - 1, trigger = s->trigger;
+    uint64_t threshold = s->threshold;
+
+    for (;; depth--) {
+        add_slices(s, depth, trigger, threshold);
+        if (!leads(s, depth))
+            return depth;
+        add_sum(s, depth, trigger, threshold);
+        if (depth == 0)
+            break;
+        s->whole[depth - 1] = slice_of(s, depth, s->mates[depth].mine);
+        trigger = s->bank;
+        threshold = s->level;
+    }
+    add_between(s);
+    return 0;
+}
+
+/* And back. */
+static void add_depth(struct state *s, int depth)
+{
+    const uint64_t tells = s->by.tells[depth];
     uint64_t all;
 
+    if (leads(s, depth))
+        add_tells(s, depth);
+    all = s->level + (uint64_t)(s->by.counts[depth] - leads(s, depth)) * tells;
+    if (receives(s, depth))
+        add_results(s, depth, all);
+    s->level = all;
+    if (receives(s, depth) && depth < s->by.depths - 1)
+        s->level += (uint64_t)s->by.counts[depth] * tells;
+}
+
+static void add_segment(struct state *s)
+{
+    const struct pcoll_signature *signature = &s->plan->signature;
+    const int last = s->by.depths - 1;
+
     s->level = s->plan->gain[s->bank];
-    add_slices(s);
-    if (is_leader(s)) {
-        add_sum(s);
-        add_between(s, slice_of(s, s->member).count);
-        add_tells(s);
-    }
-    all = s->level + (uint64_t)(s->by.count - is_leader(s));
-    if (receives(s, s->plan->rank)) {
-        add_results(s, all);
+    s->whole[last] =
+        pcoll_segment_of(signature->bytes / pcoll_unit_of(signature), s->by.nsegments, s->number);
+    for (int depth = add_sums(s); depth <= last; depth++)
+        add_depth(s, depth);
+    if (receives(s, last)) {
         s->trigger = SEQUENCE;
-        s->threshold = (s->number + 1) * (uint64_t)s->by.count;
+        s->threshold = (s->number + 1) * (uint64_t)s->by.counts[last];
     } else {
         s->trigger = s->bank;
-        s->threshold = all;
-        if (is_last)
-            pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, all));
+        s->threshold = s->level;
+        if (s->number == s->by.nsegments - 1)
+            pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, s->level));
     }
-    s->plan->gain[s->bank] = all;
+    s->plan->gain[s->bank] = s->level;
 }
 
 static void build_phase(struct state *s, int phase)
@@ -319,6 +406,20 @@ static void build_phase(struct state *s, int phase)
         s->plan->gain[SEQUENCE] = s->threshold;
 }
 
+/* With one depth, members are all ranks of a node, whatever lies below. */
+static void find_mates(struct state *s)
+{
+    const struct pcoll_teams *teams = &s->by.teams;
+    const int rank = s->plan->rank;
+
+    if (s->by.depths == 1)
+        s->mates[0] =
+            (struct pcoll_mates){.mine = pcoll_team_member(teams, rank),
+                                 .count = pcoll_team_size(teams, pcoll_team_of(teams, rank))};
+    for (int depth = 0; s->by.depths > 1 && depth < s->by.depths; depth++)
+        s->mates[depth] = pcoll_teams_mates(teams, rank, depth);
+}
+
 static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params,
                                   enum pcoll_between_way way)
 {
@@ -327,11 +428,9 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
 
     if (!pcoll_plan_begin(plan, is_long ? 3 : 2, is_long ? 1 : 2))
         return PCOLL_ERR_NOMEM;
-    s.team = pcoll_team_of(&s.by.teams, plan->rank);
-    s.member = pcoll_team_member(&s.by.teams, plan->rank);
-    s.size = pcoll_team_size(&s.by.teams, s.team);
-    if (is_leader(&s))
-        plan->temp_bytes = temp_of(&plan->signature, &s.by, way, s.size);
+    find_mates(&s);
+    if (leads(&s, s.by.depths - 1))
+        plan->temp_bytes = temp_of(&plan->signature, &s.by, way, s.mates[0].count);
     for (int phase = 0; phase < plan->nphases; phase++)
         build_phase(&s, phase);
     return PCOLL_OK;
@@ -353,137 +452,4 @@ enum pcoll_result pcoll_leaders_sliced_generate(struct pcoll_plan *plan,
                                                 const struct pcoll_params *params)
 {
     return generate(plan, params, PCOLL_BETWEEN_SLICES);
-}
-
-/* ---- cost ---- */
-
-static bool is_flat(const struct pcoll_leaders *by)
-{
-    return by->teams.topology == NULL;
-}
-
-/* How many leaders, or members, share a core. */
-static double crowd_of(const struct pcoll_machine *machine, double ranks)
-{
-    return machine->cores > 0 && ranks > machine->cores ? ranks / machine->cores : 1;
-}
-
-/* How leaders reach those of other nodes. */
-static struct pcoll_link link_of(const struct pcoll_leaders *by,
-                                 const struct pcoll_signature *signature,
-                                 const struct pcoll_machine *machine)
-{
-    const double crowd = pcoll_cost_crowd(signature, machine);
-    struct pcoll_link link = {*machine, pcoll_ranks_per_node(signature), crowd};
-
-    if (!is_flat(by)) {
-        const int senders = pcoll_is_over_wire(signature) ? by->count : 0;
-
-        link = (struct pcoll_link){*machine, senders, crowd_of(machine, by->count)};
-        link.machine.cores = 0; /* leaders take turns only with leaders */
-    } else if (!pcoll_is_over_wire(signature)) {
-        link = (struct pcoll_link){pcoll_cost_node(machine), 0, crowd};
-    }
-    return link;
-}
-
-static struct pcoll_fold_links links_of(const struct pcoll_leaders *by, struct pcoll_fold fold,
-                                        const struct pcoll_signature *signature,
-                                        const struct pcoll_machine *machine)
-{
-    return (struct pcoll_fold_links){
-        .signature = signature,
-        .fold = fold,
-        .members = is_flat(by) ? pcoll_ranks_per_node(signature) : 1,
-        .near = {pcoll_cost_node(machine), 0, pcoll_cost_crowd(signature, machine)},
-        .far = link_of(by, signature, machine),
-    };
-}
-
-static double cost_of_doubling(const struct pcoll_leaders *by,
-                               const struct pcoll_signature *signature,
-                               const struct pcoll_machine *machine)
-{
-    const struct pcoll_doubling_cost doubling = {
-        .rounds = by->rounds,
-        .links = links_of(by, by->rounds.fold, signature, machine),
-        .bytes = (double)by->bytes,
-    };
-
-    return pcoll_doubling_time(&doubling);
-}
-
-static double cost_of_halving(const struct pcoll_leaders *by,
-                              const struct pcoll_signature *signature,
-                              const struct pcoll_machine *machine)
-{
-    const struct pcoll_fold fold = pcoll_halving_fold(by->teams.count);
-    const struct pcoll_fold_links links = links_of(by, fold, signature, machine);
-    const struct pcoll_halving_cost halving = {links, links, (double)by->bytes};
-
-    return pcoll_halving_time(&halving);
-}
-
-static double cost_of_slices(const struct pcoll_leaders *by,
-                             const struct pcoll_signature *signature,
-                             const struct pcoll_machine *machine)
-{
-    const struct pcoll_link link = link_of(by, signature, machine);
-    const double count = by->teams.count, slice = (double)by->bytes / count;
-    struct pcoll_waves waves = {0};
-
-    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, slice, count - 1});
-    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, slice, 0});
-    return waves.time + waves.queue;
-}
-
-/* The two stages in the node of a segment. */
-static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
-                           const struct pcoll_machine *machine)
-{
-    const struct pcoll_machine node = pcoll_cost_node(machine);
-    const double members = is_flat(by) ? 1 : pcoll_ranks_per_node(signature), count = by->count;
-    const double crowd = pcoll_cost_crowd(signature, machine), slice = (double)by->bytes;
-    const double copy = crowd * slice * node.copy, lead = crowd_of(machine, count);
-    const double puts = members > count ? count : count - 1;
-    const double sum = lead * (node.o + (members - 1) * slice * node.reduce);
-
-    if (members <= 1)
-        return 2 * (crowd * node.o + copy);
-    return pcoll_cost_wave(signature, &node, puts, true) + puts * copy + sum +
-           pcoll_cost_wave(signature, &node, members - 1, true) + count * (crowd * node.o + copy);
-}
-
-static double cost_of_segments(const struct pcoll_leaders *by,
-                               const struct pcoll_signature *signature,
-                               const struct pcoll_machine *machine, double between)
-{
-    return machine->call + (double)by->nsegments * (cost_in_node(by, signature, machine) + between);
-}
-
-double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
-                                   const struct pcoll_params *params,
-                                   const struct pcoll_machine *machine)
-{
-    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
-
-    return cost_of_segments(&by, signature, machine, cost_of_doubling(&by, signature, machine));
-}
-
-double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
-                                  const struct pcoll_params *params,
-                                  const struct pcoll_machine *machine)
-{
-    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
-
-    return cost_of_segments(&by, signature, machine, cost_of_halving(&by, signature, machine));
-}
-
-double pcoll_leaders_sliced_cost(const struct pcoll_signature *signature,
-                                 const struct pcoll_params *params,
-                                 const struct pcoll_machine *machine)
-{
-    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
-
-    return cost_of_segments(&by, signature, machine, cost_of_slices(&by, signature, machine));
 }

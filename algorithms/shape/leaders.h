@@ -15,6 +15,16 @@
  * if the smallest node has so many ranks. If it has not, the vector goes in several segments, one
  * after the other, through alternating counters.
  *
+ * With levels below the nodes, slices are cut again on each of them. At first the members of a part
+ * of the last level (a cache) have leaders; then those that lead the same slice in the parts of a
+ * team have some among them, and so on, until leaders of the node are left. Results come back the
+ * same way, from the TEMP of the leaders of one level to those of the next. The head above is the
+ * case of one level, and of parts that are not alike, which count for nothing.
+ *
+ *      node of caches {0 1} {2 3}, vectors abcd:   1.ab -> 0, 0.cd -> 1, 3.ab -> 2, 2.cd -> 3 |
+ *      2.a -> 0, 0.b -> 2, 3.c -> 1, 1.d -> 3 | between nodes | 0.b <- 2, 2.a <- 0, 1.d <- 3,
+ *      3.c <- 1 | 0.cd <- 1, 1.ab <- 0, 2.cd <- 3, 3.ab <- 2
+ *
  * Source: Bayatpour et al. 2017, "Scalable reduction collectives with data partitioning-based
  * multi-leader design"; Traeff and Hunold 2020, "Decomposing MPI collectives for exploiting
  * multi-lane communication". Segments are ours.
@@ -24,7 +34,8 @@
  * send each other, and their results, have a bank for each of two segments. Slots have one: a rank
  * that fills them has been told by its leader of its result of the segment before. A leader that
  * receives does not reduce before it has all results of the segment before: a gate stands for what
- * it would put to itself.
+ * it would put to itself. What it gets for others takes the place of its sum: the result of a byte
+ * depends on it, and so is there only when that byte has been read.
  */
 #ifndef PCOLL_LEADERS_H
 #define PCOLL_LEADERS_H
@@ -33,15 +44,20 @@
 #include "algorithms/shape/segment.h"
 #include "algorithms/teams.h"
 
-/* How vectors are cut. */
+/* How vectors are cut. Depths are those of pcoll_teams_mates: 0 is that of the parts of a node. */
+enum { PCOLL_LEADERS_DEPTHS = 4 };
 struct pcoll_leaders {
     struct pcoll_teams teams;
-    struct pcoll_team_sizes sizes;
     struct pcoll_doubling_rounds rounds; /* among the teams, by recursive doubling */
-    int count;                           /* of leaders of a team */
+    int depths;                          /* with one, members are not in parts */
+    struct pcoll_team_sizes sizes[PCOLL_LEADERS_DEPTHS]; /* in mates */
+    int counts[PCOLL_LEADERS_DEPTHS]; /* of mates that lead: that many slices of what they have */
+    int count;                        /* of leaders of a team: their product */
+    uint64_t bytes[PCOLL_LEADERS_DEPTHS]; /* of the longest slice */
     uint64_t nsegments; /* of an instance: 1 or an even number, so that each begins with the same
                          * counter */
-    uint64_t bytes;     /* of the longest slice */
+    uint64_t tells[PCOLL_LEADERS_DEPTHS]; /* weights of the signals that a result is there */
+    uint64_t told;                        /* more than all of these that a leader may get early */
 };
 struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params);

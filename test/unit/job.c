@@ -138,6 +138,8 @@ static int node_of(enum job_map map, int rank, int nranks)
         case JOB_LEVELS_DEALT:
             return rank % 2;
         case JOB_LEVELS_NODES:
+            if (nranks == JOB_EVEN_RANKS)
+                return rank / 4;
             return pair_of(rank, nranks) / 3 * 2 + pair_of(rank, nranks) % 3 / 2;
         default:
             return rank;
@@ -187,6 +189,14 @@ const struct pcoll_topology *job_topology(enum job_map map, int nranks)
             add_levels(map, nranks, &made[map][nranks]);
     }
     return made[map][nranks];
+}
+
+int job_is_even(const struct pcoll_signature *signature)
+{
+    const struct pcoll_topology *topology = signature->topology;
+
+    return signature->nranks == JOB_EVEN_RANKS && topology != NULL && topology->below != NULL &&
+           !topology->in_node;
 }
 
 void job_place(struct pcoll_signature *signature, enum job_map map)

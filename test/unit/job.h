@@ -53,10 +53,17 @@ enum job_map {
                        * and fewer the sockets, or if there is one, the caches are the teams */
     JOB_LEVELS_DEALT, /* from 8 ranks on: nodes 0 1 0 1 .., in each of them caches 0 1 0 1 ..; the
                        * highest rank leads */
-    JOB_LEVELS_NODES, /* from 6 ranks on: nodes 0 0 0 0 1 1 2 2 2 2 .., caches 0 0 1 1 2 2 ..; the
-                       * last of an odd number is where the one before is */
+    JOB_LEVELS_NODES, /* from 6 ranks on: nodes 0 0 0 0 1 1 2 2 2 2 .., with JOB_EVEN_RANKS 0 0 0 0
+                       * 1 1 1 1, caches 0 0 1 1 2 2 ..; the last of an odd number is where the one
+                       * before is */
     JOB_NUM_MAPS
 };
+
+/* The fewest with nodes that are alike, and so are their parts: all of these can have leaders. */
+enum { JOB_EVEN_RANKS = 8 };
+
+/* Returns whether the signature is that of JOB_LEVELS_NODES or JOB_LEVELS_DEALT with so many. */
+int job_is_even(const struct pcoll_signature *signature);
 
 /* The nodes of nranks ranks; NULL for JOB_ONE_NODE, and for levels that so few ranks do not have.
  * job.c owns the result. */

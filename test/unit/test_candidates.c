@@ -413,7 +413,7 @@ static void test_nodes(const struct pcoll_table *table, const struct pcoll_topol
     if (pcoll_topology_repeat(&nodes, levels, &nested) != PCOLL_OK)
         abort();
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++) {
-        const int gains = coll == PCOLL_BARRIER || coll == PCOLL_BCAST;
+        const int gains = coll == PCOLL_BARRIER || coll == PCOLL_BCAST || coll == PCOLL_ALLREDUCE;
         const int has = gains || coll == PCOLL_REDUCE;
         struct question q = question_far(table, (enum pcoll_coll)coll, has ? 8 : 4096);
 

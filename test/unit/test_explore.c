@@ -86,7 +86,7 @@ static const struct {
     uint64_t bytes, segment;
 } sizes[] = {{1, 0}, {2, 1}, {9, 1}, {50, 0}, {100, 50}};
 
-enum { STATES_SIZES = 2, NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
+enum { STATES_SIZES = 2, EVEN_SIZES = 2, NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 /* LARGE ranks are there for deep trees and many rounds: all orders of these with other roots, forms
  * and nodes repeat what fewer ranks show. */
@@ -102,7 +102,9 @@ static void explore_params(struct tally *states, struct tally *traces,
                            struct pcoll_params params, int lowered)
 {
     const int has_sizes = algorithm->uses_segment || pcoll_coll_has(algorithm->coll, PCOLL_REDUCES);
-    const int nsizes = has_sizes && nranks <= ALL_ORDERS ? NSIZES : 1;
+    const int is_even =
+        algorithm->uses_segment && map == JOB_LEVELS_NODES && nranks == JOB_EVEN_RANKS;
+    const int nsizes = has_sizes && nranks <= ALL_ORDERS ? NSIZES : is_even ? EVEN_SIZES : 1;
     const int nroots = pcoll_coll_has(algorithm->coll, PCOLL_ROOTED) ? nranks : 1;
 
     for (int size = 0; size < nsizes; size++)
@@ -115,6 +117,8 @@ static void explore_params(struct tally *states, struct tally *traces,
                     .lowered = lowered,
                 };
 
+                if (is_even && sizes[size].segment)
+                    job.signature.bytes = 4 * sizes[size].segment; /* leaders on two levels */
                 if (!job_take_form(&job, form))
                     continue;
                 job_place(&job.signature, map);
@@ -123,7 +127,7 @@ static void explore_params(struct tally *states, struct tally *traces,
                 if ((root > 1 && (size > 0 || nranks > ALL_ORDERS)) || is_repetition(&job))
                     continue;
                 if (algorithm->uses_segment && job_is_variation(&job) && nranks > FEW &&
-                    !(map >= JOB_LEVELS && nranks == NESTED))
+                    !(map >= JOB_LEVELS && nranks == NESTED) && !is_even)
                     continue;
                 job.params.segment = sizes[size].segment;
                 explore_job(root == 0 && size < STATES_SIZES && params.rails <= 1 ? states : NULL,

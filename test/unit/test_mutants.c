@@ -140,7 +140,7 @@ static void run_mutant(struct tally *t, const struct mutant *m, struct pcoll_pla
 /* One rank has the mutant instead of its plan. Takes ownership of the mutant. */
 static void run_one(struct tally *t, const struct mutant *m, struct pcoll_plan *changed)
 {
-    struct pcoll_plan *plans[NESTED];
+    struct pcoll_plan *plans[JOB_EVEN_RANKS];
 
     memcpy(plans, m->job->plans, (size_t)m->job->signature.nranks * sizeof(plans[0]));
     plans[m->rank] = changed;
@@ -154,7 +154,7 @@ static void run_one(struct tally *t, const struct mutant *m, struct pcoll_plan *
 static void run_collapsed(struct tally *t, const struct job *job)
 {
     const struct mutant m = {MUTANT_COLLAPSE, job, 0, 0};
-    struct pcoll_plan *plans[NESTED];
+    struct pcoll_plan *plans[JOB_EVEN_RANKS];
 
     if (!mutate_collapse(job->plans, job->signature.nranks, plans)) {
         t->failures++;
@@ -260,6 +260,10 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
                     job.signature.bytes *= (uint64_t)nranks;
                     job.params.segment *= (uint64_t)nranks;
                 }
+                if (nranks == JOB_EVEN_RANKS && job.params.segment) { /* leaders on two levels */
+                    job.params.segment = job.signature.bytes;
+                    job.signature.bytes *= 4;
+                }
                 if (!job_take_form(&job, form))
                     continue;
                 job_place(&job.signature, map);
@@ -280,16 +284,20 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
 
 static void test_levels(const struct pcoll_algorithm *algorithm)
 {
-    static const enum job_map maps[] = {JOB_LEVELS, JOB_LEVELS_NODES};
+    static const struct {
+        enum job_map map;
+        int nranks;
+    } cases[] = {
+        {JOB_LEVELS, NESTED}, {JOB_LEVELS_NODES, NESTED}, {JOB_LEVELS_NODES, JOB_EVEN_RANKS}};
 
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct tally t = {0};
         double begin = cover_clock();
 
-        if (!job_map_matters(algorithm, maps[i], NESTED))
+        if (!job_map_matters(algorithm, cases[i].map, cases[i].nranks))
             continue;
-        test_map(&t, algorithm, NESTED, maps[i], 0);
-        print_tally(algorithm, NESTED, 0, &t, begin);
+        test_map(&t, algorithm, cases[i].nranks, cases[i].map, 0);
+        print_tally(algorithm, cases[i].nranks, 0, &t, begin);
     }
 }
 

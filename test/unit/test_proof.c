@@ -54,9 +54,10 @@ static void prove_segments(struct tally *tally, struct job *job)
     const uint64_t parts[] = {0, 3, 10};
     uint64_t bytes = job->signature.bytes;
 
-    int nparts = !job->algorithm->uses_segment                       ? 1
-                 : is_repetition(job) && !job->algorithm->uses_slots ? 2
-                                                                     : 3;
+    int nparts = !job->algorithm->uses_segment                                ? 1
+                 : job->algorithm->uses_slots || job_is_even(&job->signature) ? 3
+                 : is_repetition(job)                                         ? 2
+                                                                              : 3;
 
     for (int i = 0; i < nparts; i++) {
         job->params.segment = parts[i] ? (bytes - 1) / parts[i] + 1 : 0;
