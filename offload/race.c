@@ -23,8 +23,8 @@
 #define WARM_STARTS 64
 #define WARM_NSEC 8e6
 #define POLLS_WITH_CORE 1000
-#define LINE_BYTES 64    /* of a cache */
-#define TIMED_BYTES 4096 /* fewer are used in less time than it takes to read the clock */
+#define LINE_BYTES 64   /* of a cache */
+#define LONG_BYTES 4096 /* fewer are used in less time than ranks of a node need to meet */
 
 struct lane {
     struct pcoll_bound *bound; /* NULL: it does not run */
@@ -36,10 +36,14 @@ struct lane {
 struct pcoll_race_data pcoll_race_data_of(const struct pcoll_plan *plan,
                                           const struct pcoll_memory *memory)
 {
+    const struct pcoll_topology *topology = plan->signature.topology;
+
     return (struct pcoll_race_data){.send = (char *)(uintptr_t)memory->send,
                                     .recv = memory->recv,
                                     .send_bytes = pcoll_plan_bytes(plan, PCOLL_SEND),
-                                    .recv_bytes = pcoll_plan_bytes(plan, PCOLL_RECV)};
+                                    .recv_bytes = pcoll_plan_bytes(plan, PCOLL_RECV),
+                                    .is_long = plan->signature.bytes >= LONG_BYTES,
+                                    .in_node = topology == NULL || topology->nnodes == 1};
 }
 
 /* Elements keep their values, as sums of arbitrary ones can be slow. */
@@ -79,22 +83,31 @@ enum pcoll_result pcoll_race_batch(const struct pcoll_bootstrap *bootstrap,
                                    struct pcoll_bound *bound, const struct pcoll_race_data *data,
                                    int starts, uint64_t *nsec)
 {
-    const bool is_timed = data->send_bytes + data->recv_bytes >= TIMED_BYTES;
     uint64_t begin = pcoll_now();
 
     *nsec = 0;
     for (int i = 0; i < starts; i++) {
-        enum pcoll_result result;
+        const bool uses_data = i < (starts + 1) / 2, is_apart = uses_data && data->is_long;
+        enum pcoll_result result = PCOLL_OK;
 
-        write_data(data);
-        begin = is_timed ? pcoll_now() : begin;
-        result = complete(bootstrap, bound);
+        if (uses_data)
+            write_data(data);
+        if (is_apart && data->in_node)
+            result = pcoll_agree(bootstrap, PCOLL_ROUND_RACE, PCOLL_OK, NULL, 0);
+        if (is_apart)
+            begin = pcoll_now();
+        if (result == PCOLL_OK)
+            result = complete(bootstrap, bound);
         if (result != PCOLL_OK)
             return result;
-        *nsec += is_timed ? pcoll_now() - begin : 0;
-        read_data(data);
+        if (is_apart)
+            *nsec += pcoll_now() - begin;
+        if (uses_data)
+            read_data(data);
+        if (is_apart)
+            begin = pcoll_now();
     }
-    *nsec += is_timed ? 0 : pcoll_now() - begin;
+    *nsec += pcoll_now() - begin;
     return PCOLL_OK;
 }
 
@@ -125,17 +138,25 @@ static int between(double starts, int min, int max)
     return starts < min ? min : starts > max ? max : (int)starts;
 }
 
-/* The first start says how many follow. */
+/* One with data in use, and one without; between nodes, where a start takes longest, only the
+ * first. */
+static int fewest(const struct lane *lane)
+{
+    return lane->data.in_node ? 2 : 1;
+}
+
+/* The first starts say how many follow. */
 static enum pcoll_result warm_up(const struct pcoll_bootstrap *bootstrap, struct lane *lanes, int n)
 {
     struct pcoll_term terms[PCOLL_RACE_PLANS];
     enum pcoll_result result;
 
     for (int i = 0; i < n; i++)
-        lanes[i].starts = 1;
+        lanes[i].starts = fewest(&lanes[i]);
     result = run_round(bootstrap, lanes, n, terms);
     for (int i = 0; i < n && result == PCOLL_OK; i++)
-        lanes[i].starts = between(WARM_NSEC / ((double)terms[i].value + 1), 1, WARM_STARTS);
+        lanes[i].starts =
+            between(WARM_NSEC / ((double)terms[i].value + 1), fewest(&lanes[i]), WARM_STARTS);
     if (result == PCOLL_OK)
         result = run_round(bootstrap, lanes, n, terms);
     for (int i = 0; i < n && result == PCOLL_OK; i++)
@@ -151,8 +172,8 @@ static enum pcoll_result run_rounds(const struct pcoll_bootstrap *bootstrap, str
 
     for (int round = 0; round < ROUNDS && result == PCOLL_OK; round++) {
         for (int i = 0; i < n; i++)
-            lanes[i].starts =
-                between(BUDGET_NSEC / (ROUNDS * n * lanes[i].nanoseconds), 1, 100 * WARM_STARTS);
+            lanes[i].starts = between(BUDGET_NSEC / (ROUNDS * n * lanes[i].nanoseconds),
+                                      fewest(&lanes[i]), 100 * WARM_STARTS);
         result = run_round(bootstrap, lanes, n, terms);
         for (int i = 0; i < n && result == PCOLL_OK; i++)
             if ((double)terms[i].value + 1 < lanes[i].nanoseconds)

@@ -3,9 +3,9 @@
  *
  * All candidates are bound at once. Each round gives one sample of each, so that a change in the
  * machine's speed affects all of them equally. A sample is a batch of starts and waits that all
- * ranks begin together, and between which they use their data; its time is that of the slowest
- * rank. After some rounds all candidates are bound again, to other memory (a sitting), since much
- * depends on where memory happens to lie.
+ * ranks begin together (offload/race.h); its time is that of the slowest rank. After some rounds
+ * all candidates are bound again, to other memory (a sitting), since much depends on where memory
+ * happens to lie.
  *
  * Blocks are equal and contiguous; reductions sum doubles.
  */
@@ -107,7 +107,7 @@ static void warm_up(const struct tune_stage *stage, struct lane *lane)
         one = time_batch(stage, lane, times);
         spent += times * one;
     }
-    lane->times = (int)fmax(1, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
+    lane->times = (int)fmax(2, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
 }
 
 /* All ranks see the same samples, so they agree. A few samples suffice only if they are similar: a

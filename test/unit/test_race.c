@@ -84,6 +84,33 @@ static int race(struct meeting *meeting, int rank, void *argument)
     return races < 3;
 }
 
+/* A gather of blocks that are short, and together long at the root only: ranks agree whether to
+ * meet before a start. */
+static int race_gather(struct meeting *meeting, int rank, void *argument)
+{
+    const struct pcoll_signature signature = {
+        .coll = PCOLL_GATHER, .nranks = *(int *)argument, .bytes = 3000};
+    const struct pcoll_params params = {.slots = 4, .path = PCOLL_PATH_TEMP};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    char *memory = calloc(2, BYTES);
+    const struct pcoll_memory user = {.send = memory, .recv = memory + BYTES};
+    struct pcoll_plan *plan = NULL;
+    struct pcoll_group *group;
+    double us = -1;
+
+    if (memory == NULL || shm->group_create(&bootstrap, &group) != PCOLL_OK)
+        return 1;
+    if (pcoll_generate(pcoll_algorithm_find(PCOLL_GATHER, "knomial"), &signature, NULL, rank,
+                       &params, &plan) == PCOLL_OK &&
+        pcoll_race(group, (const struct pcoll_plan *const[]){plan}, 1, &user, &us) != PCOLL_OK)
+        us = -1;
+    pcoll_plan_destroy(plan);
+    shm->group_destroy(group);
+    free(memory);
+    return us <= 0;
+}
+
 /* ---- waiting ---- */
 
 enum { ROUNDS = 64 };
@@ -140,6 +167,9 @@ int main(void)
     for (int nranks = 2; nranks <= 4; nranks++)
         tap_ok(meeting_run_processes(nranks, race, &nranks) == 0, "%d ranks agree on their times",
                nranks);
+    for (int nranks = 3; nranks <= 4; nranks++)
+        tap_ok(meeting_run_processes(nranks, race_gather, &nranks) == 0,
+               "%d ranks race although one has more data", nranks);
     tap_ok(count_looks(false) == ROUNDS - 1, "a rank with a core looks around after each poll");
     tap_ok(count_looks(true) > 0 && count_looks(true) <= ROUNDS / 8,
            "a crowded rank seldom looks around, as users' ranks do");
