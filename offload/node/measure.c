@@ -10,7 +10,7 @@
  *   kept    a byte from one part of a rank's user memory to another
  *   rma     a get of one word that its owner has just written
  *   G       a further byte of such a get, of 128 KiB, three quarters of which its owner has written
- *   put     what a put takes longer, of a byte that its receiver has just read
+ *   put     what a put takes longer, of a byte of 128 KiB, half of which its receiver has just read
  *   reduce  a byte of a sum of doubles with those that rank 1 has just written
  *
  * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 accesses
@@ -159,11 +159,22 @@ static double get_all(struct measurement *m, int k)
     return (double)(pcoll_now() - begin);
 }
 
+static void read_some(struct measurement *m, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PCOLL_LINE_BYTES)
+        m->seen = (char)(m->seen + m->user[at]);
+}
+
 static void read_user(struct measurement *m, int samples)
 {
     (void)samples;
-    for (size_t at = 0; at < USER; at += PCOLL_LINE_BYTES)
-        m->seen = (char)(m->seen + m->user[at]);
+    read_some(m, USER);
+}
+
+static void read_half(struct measurement *m, int samples)
+{
+    (void)samples;
+    read_some(m, USER / 2);
 }
 
 static double put_all(struct measurement *m, int k)
@@ -246,7 +257,7 @@ static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
     static const struct figure words = {4, PARTS, write_user, get_word},
                                gets = {8, 1, write_most, get_all},
-                               puts = {8, 1, read_user, put_all};
+                               puts = {8, 1, read_half, put_all};
     const double word = measure(m, words);
     const double get = word > 0 ? measure(m, gets) : -1;
     const double put = get > 0 ? measure(m, puts) : -1;
