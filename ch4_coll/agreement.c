@@ -67,7 +67,7 @@ bool MPIDI_PCOLL_is_mapped(const struct MPIDI_PCOLL_call *call)
 
 static uint64_t wants_plan(const struct MPIDI_PCOLL_call *call)
 {
-    return call->is_wanted || MPIDI_PCOLL_wants_plan(call, call->state);
+    return call->is_wanted || MPIDI_PCOLL_wants_plan(call);
 }
 
 static void say_call(const struct MPIDI_PCOLL_call *call, struct pcoll_term *terms)
@@ -107,7 +107,7 @@ static void hear_wish(struct MPIDI_PCOLL_call *call, bool is_wanted)
 {
     call->is_wanted = is_wanted;
     if (!is_wanted && !call->idle)
-        MPIDI_PCOLL_stop_asking(call->state, call);
+        MPIDI_PCOLL_stop_asking(call);
 }
 
 /* NULL: a message has said so. */
@@ -172,8 +172,7 @@ static bool may_race(const struct MPIDI_PCOLL_call *call)
 /* In the first round of an init: the plan that this rank has for the call. */
 static struct pcoll_term say_reused(struct MPIDI_PCOLL_call *call)
 {
-    return (struct pcoll_term){.kind = PCOLL_TERM_SAME,
-                               .value = MPIDI_PCOLL_reuse_tell(call, call->state)};
+    return (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = MPIDI_PCOLL_reuse_tell(call)};
 }
 
 /* A rank without such a plan has told 0. A rooted collective that no rank wants a plan for does

@@ -2,6 +2,8 @@
 
 #include "once.h"
 
+#include <stdatomic.h>
+
 #include "child.h"
 #include "comm.h"
 #include "lock.h"
@@ -41,7 +43,7 @@ static const uint64_t SHORT = 64 << 10;
 /* ---- at init ---- */
 
 /* Programs that use requests again have no such inits; they need not look for the state. */
-static bool has_stopped_asking = false;
+static atomic_bool has_stopped_asking = false; /* read without a lock */
 
 static void leave_to_mpich(struct MPIDI_PCOLL_call *call)
 {
@@ -69,7 +71,7 @@ bool MPIDI_PCOLL_is_unasked(MPIR_Comm *comm, enum pcoll_coll coll)
     struct MPIDI_PCOLL_comm *state;
     bool is_unasked;
 
-    if (!has_stopped_asking)
+    if (!atomic_load_explicit(&has_stopped_asking, memory_order_relaxed))
         return false;
     MPIDI_PCOLL_lock();
     state = MPIDI_PCOLL_is_child() ? NULL : MPIDI_PCOLL_comm_find(comm);
@@ -86,8 +88,7 @@ void MPIDI_PCOLL_leave_unasked(struct MPIDI_PCOLL_call *call)
     report_ignored_info(call);
 }
 
-bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
-                            const struct MPIDI_PCOLL_comm *state)
+bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call)
 {
     const enum pcoll_coll coll = call->signature.coll;
     const int enough = MPIR_CVAR_COLL_OFFLOAD_USED_ONCE;
@@ -96,15 +97,15 @@ bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
     if (enough <= 0 || call->is_promoted || pcoll_coll_has(coll, PCOLL_REDUCES))
         return true;
     MPIDI_PCOLL_lock_lists();
-    used_once = state->once[coll].used_once;
+    used_once = call->state->once[coll].used_once;
     MPIDI_PCOLL_unlock_lists();
     return used_once < enough || MPIDI_PCOLL_has_wishes(call);
 }
 
-void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call)
+void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_call *call)
 {
-    has_stopped_asking = true;
-    state->once[call->signature.coll].unasked = MPIDI_PCOLL_UNASKED;
+    atomic_store_explicit(&has_stopped_asking, true, memory_order_relaxed);
+    call->state->once[call->signature.coll].unasked = MPIDI_PCOLL_UNASKED;
     leave_to_mpich(call);
 }
 

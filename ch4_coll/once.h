@@ -31,11 +31,10 @@ void MPIDI_PCOLL_leave_unasked(struct MPIDI_PCOLL_call *call);
 /* ---- at the others, with the lock ---- */
 
 /* Returns whether this rank wants a plan for the call, as far as it has counted. */
-bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
-                            const struct MPIDI_PCOLL_comm *state);
+bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call);
 
 /* No rank wants a plan: leave this call to MPICH, and the next ones without agreement. */
-void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call);
+void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_call *call);
 
 /* Watch a new request of MPICH's. */
 void MPIDI_PCOLL_watch(MPIR_Request *preq, enum pcoll_coll coll);

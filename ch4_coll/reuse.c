@@ -175,12 +175,11 @@ void MPIDI_PCOLL_reuse_disown(struct MPIDI_PCOLL_comm *state, const struct pcoll
 /* ---- at init ---- */
 
 /* Ranks may have freed plans of one shape in different order, so it is the newest one. */
-static struct MPIDI_PCOLL_idle **find(const struct MPIDI_PCOLL_call *call,
-                                      struct MPIDI_PCOLL_comm *state)
+static struct MPIDI_PCOLL_idle **find(const struct MPIDI_PCOLL_call *call)
 {
     struct MPIDI_PCOLL_idle **found = NULL;
 
-    for (struct MPIDI_PCOLL_idle **link = &state->idle; *link; link = &(*link)->next)
+    for (struct MPIDI_PCOLL_idle **link = &call->state->idle; *link; link = &(*link)->next)
         if (matches(&(*link)->plan, call) &&
             (!found || (*link)->plan.number > (*found)->plan.number))
             found = link;
@@ -205,7 +204,7 @@ static void tell_memory(const struct MPIDI_PCOLL_plan *plan, const struct MPIDI_
 }
 
 /* Info keys may say on rank 0 alone how to choose. */
-uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
+uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call)
 {
     struct MPIDI_PCOLL_idle **found;
 
@@ -214,7 +213,7 @@ uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOL
         call->in.is_packed || call->out.is_packed || (call->op && !is_predefined(&call->arguments)))
         return 0;
     describe(call, &call->shape);
-    found = find(call, state);
+    found = find(call);
     if (!found)
         return 0;
     call->idle = *found;

@@ -27,7 +27,7 @@ extern unsigned long MPIDI_PCOLL_reused_count;
 /* Note what the call asks for, as this rank describes it, in call->shape, and take the plan that
  * matches into call->idle, so that it stays until the ranks have agreed. Returns its number, or 0:
  * none matches. */
-uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state);
+uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call);
 
 /* The choice that call->idle was made by, which rank 0 proposes once more in case not all ranks
  * have that plan; NULL: there is none. */

@@ -238,15 +238,15 @@ static double fetched(const struct pcoll_signature *signature, const struct pcol
                : pcoll_edges_degree(signature) - 1;
 }
 
-/* The time to copy a byte. The ranks of a core find blocks of each other in its cache, if all their
- * data and slots fit. */
+/* The time to copy a byte. Ranks that share a core find blocks of each other in its cache if all
+ * their data and slots fit. */
 static double rate_of(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
                       double bytes)
 {
-    struct pcoll_machine own = *machine;
+    const bool fits =
+        pcoll_cost_crowd(signature, machine) > 1 && pcoll_is_own_data(machine, (uint64_t)bytes);
+    const struct pcoll_machine own = fits ? pcoll_cost_cached(signature, machine) : *machine;
 
-    if (pcoll_cost_crowd(signature, machine) > 1 && pcoll_is_own_data(machine, (uint64_t)bytes))
-        own.copy = (own.copy + own.cached) / 2;
     return pcoll_edges_per_byte(signature, &own);
 }
 

@@ -18,8 +18,8 @@
  * With levels below the nodes, slices are cut again on each of them. At first the members of a part
  * of the last level (a cache) have leaders; then those that lead the same slice in the parts of a
  * team have some among them, and so on, until leaders of the node are left. Results come back the
- * same way, from the TEMP of the leaders of one level to those of the next. The head above is the
- * case of one level, and of parts that are not alike, which count for nothing.
+ * same way, from the TEMP of the leaders of one level to those of the next. If the parts of a level
+ * differ in size, levels are ignored, and members give their slices to the leaders of the node.
  *
  *      node of caches {0 1} {2 3}, vectors abcd:   1.ab -> 0, 0.cd -> 1, 3.ab -> 2, 2.cd -> 3 |
  *      2.a -> 0, 0.b -> 2, 3.c -> 1, 1.d -> 3 | between nodes | 0.b <- 2, 2.a <- 0, 1.d <- 3,

@@ -6,7 +6,7 @@
 
 #define DEFAULT_SEGMENT (UINT64_C(16) << 10)
 
-/* The mates of a team of a level. */
+/* How many mates a team of a level has. */
 static int mates_of(const struct pcoll_topology *level, int team)
 {
     const struct pcoll_topology *below = level->below;
@@ -45,7 +45,8 @@ static bool is_in_order(const struct pcoll_topology *topology)
     return true;
 }
 
-/* Counterparts of a leader in other parts and teams have its number, so parts must be alike. */
+/* A leader has the same number as its counterparts in other parts and teams, so all parts of a
+ * level must have the same size. */
 static bool find_depths(struct pcoll_leaders *by, const struct pcoll_signature *signature)
 {
     const struct pcoll_topology *level = by->teams.topology;

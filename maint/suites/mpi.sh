@@ -52,25 +52,20 @@ write_runtests() {
     chmod +x runtests
 }
 
-# Where the administrator wants no huge pages, or the kernel has none, nothing moves to them.
-has_huge_pages() {
-    grep -q '\[always\]\|\[madvise\]' /sys/kernel/mm/transparent_hugepage/enabled 2>"$results/huge-pages"
-}
-
 # runtests SUITE TESTLIST: run it in the current folder, each test in processes of its own (from 5.0 on the
 # driver would run several of MPICH's tests in one).
 runtests() {
-    local progress list=$2
+    local list=$2 huge=/sys/kernel/mm/transparent_hugepage/enabled
     write_runtests
     rm -f "$1.tap"
     : >"$results/$1.log"
-    if ! has_huge_pages && grep -q 'arg=-expect=huge' "$2"; then
+    if grep -q 'arg=-expect=huge' "$2" && ! grep -qs '\[always\]\|\[madvise\]' "$huge"; then
         list=$2.small-pages
         grep -v 'arg=-expect=huge' "$2" >"$list"
-        report skip "$1: starts -long" "/sys/kernel/mm/transparent_hugepage/enabled: no huge pages"
+        report skip "$1: starts -long" "$huge: no huge pages"
     fi
     show_progress "$1" "$(grep -c '^[a-z]' "$list")" &
-    progress=$!
+    local progress=$!
     MPIEXEC=$mpiexec MPICC=$mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} \
         RUNTESTS_SHOWPROGRESS=1 MPITEST_RUN_INDIVIDUAL=1 \
         promptly setsid --wait env ${interface:+"FI_SOCKETS_IFACE=$interface" "FI_TCP_IFACE=$interface"} \

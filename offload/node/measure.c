@@ -159,22 +159,11 @@ static double get_all(struct measurement *m, int k)
     return (double)(pcoll_now() - begin);
 }
 
-static void read_some(struct measurement *m, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += PCOLL_LINE_BYTES)
-        m->seen = (char)(m->seen + m->user[at]);
-}
-
-static void read_user(struct measurement *m, int samples)
-{
-    (void)samples;
-    read_some(m, USER);
-}
-
 static void read_half(struct measurement *m, int samples)
 {
     (void)samples;
-    read_some(m, USER / 2);
+    for (size_t at = 0; at < USER / 2; at += PCOLL_LINE_BYTES)
+        m->seen = (char)(m->seen + m->user[at]);
 }
 
 static double put_all(struct measurement *m, int k)
@@ -234,7 +223,7 @@ static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
     static const struct figure two = {8, 2, use_slots, copy_twice},
                                ring = {4, PCOLL_MEASURE_PAIRS, use_slots, copy_twice},
                                sums = {8, 2, use_slots, add_doubles},
-                               own = {2, 8, read_user, copy_own};
+                               own = {2, 8, read_half, copy_own};
     const double near = measure(m, two);
     const double far = near > 0 ? measure(m, ring) : -1;
     const double sum = far > 0 ? measure(m, sums) : -1;

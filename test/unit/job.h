@@ -59,7 +59,8 @@ enum job_map {
     JOB_NUM_MAPS
 };
 
-/* The fewest with nodes that are alike, and so are their parts: all of these can have leaders. */
+/* The fewest ranks with which all nodes have the same size, and all parts of nodes, too, so that
+ * reductions have leaders on two levels. */
 enum { JOB_EVEN_RANKS = 8 };
 
 /* Returns whether the signature is that of JOB_LEVELS_NODES or JOB_LEVELS_DEALT with so many. */
