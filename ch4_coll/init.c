@@ -297,10 +297,12 @@ static int plan_with_request(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           MPIR_Request **request)
 {
+    struct MPIDI_PCOLL_request *gone;
     int mpi_errno;
 
     *request = NULL;
     MPIDI_PCOLL_lock();
+    gone = MPIDI_PCOLL_unbind_leaving();
     mpi_errno = find_state(call);
     if (call->is_once)
         MPIDI_PCOLL_leave_unasked(call);
@@ -309,5 +311,6 @@ int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
     if (mpi_errno == MPI_SUCCESS && !*request)
         report_declined(call);
     MPIDI_PCOLL_unlock();
+    MPIDI_PCOLL_requests_destroy(gone);
     return mpi_errno;
 }

@@ -8,7 +8,8 @@
  * What is freed while it is active leaves the lists, and the progress hook tears it down once it
  * has completed. Where MPICH has a lock for each VCI, so does whatever is freed: MPICH frees
  * requests and communicators in callbacks, whose caller may hold such a lock, and must neither wait
- * for our lock nor free a request. */
+ * for our lock nor free a request. So does each init, since a program that only makes and frees
+ * requests may never wait. */
 
 #include "request.h"
 

@@ -3,6 +3,8 @@
  * must not get such a plan.
  *
  *   -times=N   N cycles of each collective, in which no memory and no descriptor is lost
+ *   -idle=N    the same of inits and frees alone, after which MPI has nothing to wait for
+ *   -threads   with MPI_THREAD_MULTIPLE
  *   -none      no plan of a freed request may serve any call, since the settings rule it out
  *   -long      also plans with long rings, which the algorithm `direct` has on two ranks
  *   -only=...  without out-of-place reductions and an alltoallv with several arguments */
@@ -447,51 +449,97 @@ static void long_ones(void)
 
 /* ---- nothing is lost ---- */
 
+enum { WARM_UP = 500, ALLOWED_KIB = 512 };
+
 static long times;
+
+/* Compares with what the process used at the end of the warm-up. */
+static void check_usage(int cycle)
+{
+    static long kib;
+    static int descriptors;
+
+    if (cycle == WARM_UP) {
+        kib = usage_resident_kib();
+        descriptors = usage_descriptors();
+    } else if (cycle == times + WARM_UP) {
+        CHECK(usage_descriptors() <= descriptors);
+        if (usage_resident_kib() > kib + ALLOWED_KIB)
+            check_fail(__FILE__, __LINE__, "%ld KiB more after %ld cycles",
+                       usage_resident_kib() - kib, times);
+    }
+}
 
 static void many(enum trial_kind kind)
 {
-    enum { WARM_UP = 500, ALLOWED = 512 };
-    long kib = 0;
-    int descriptors = 0;
-
     for (int i = 0; i < times + WARM_UP; i++) {
         struct trial t;
 
         begin(&t, kind, i % SHAPES, i);
-        if (i == WARM_UP) {
-            kib = usage_resident_kib();
-            descriptors = usage_descriptors();
-        }
+        check_usage(i);
         trial_start(&t);
         trial_wait(&t);
         trial_free(&t);
         check_progress();
     }
-    CHECK(usage_descriptors() <= descriptors);
-    if (usage_resident_kib() > kib + ALLOWED)
-        check_fail(__FILE__, __LINE__, "%ld KiB more after %ld cycles", usage_resident_kib() - kib,
-                   times);
+    check_usage((int)times + WARM_UP);
+}
+
+static void never_started(MPI_Comm parent, const char *name)
+{
+    const long long before = reused();
+    MPI_Request request;
+    long long taken;
+    int in, out;
+
+    check_phase("inits and frees on %s", name);
+    MPI(MPI_Comm_dup(parent, &comm));
+    for (int i = 0; i < times + WARM_UP; i++) {
+        check_usage(i);
+        init_reduction(ALLREDUCE, &in, &out, 1, MPI_SUM, MPI_INT, 0, &request);
+        MPI(MPI_Request_free(&request));
+    }
+    check_usage((int)times + WARM_UP);
+    taken = reused() - before;
+    if (taken != times + WARM_UP - 1)
+        check_fail(__FILE__, __LINE__, "%lld plans were taken again in %ld inits", taken,
+                   times + WARM_UP);
+    MPI(MPI_Comm_free(&comm));
+}
+
+static void all(void)
+{
+    with_each_kind(all_cycles, "in turn");
+    if (!check_option("only")) {
+        reductions();
+        other_arguments();
+        in_place_or_not();
+        other_blocks();
+        few_are_kept();
+    }
+    if (check_option("long"))
+        long_ones();
 }
 
 int main(int argc, char **argv)
 {
-    check_init(&argc, &argv, MPI_THREAD_SINGLE);
-    times = check_number("times", 0);
+    int level = MPI_THREAD_SINGLE;
+
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "-threads") == 0)
+            level = MPI_THREAD_MULTIPLE;
+    check_init(&argc, &argv, level);
     none = check_option("none") != NULL;
+    times = check_number("idle", 0);
     if (times > 0) {
-        with_each_kind(many, "many times");
-    } else {
-        with_each_kind(all_cycles, "in turn");
-        if (!check_option("only")) {
-            reductions();
-            other_arguments();
-            in_place_or_not();
-            other_blocks();
-            few_are_kept();
-        }
-        if (check_option("long"))
-            long_ones();
+        never_started(MPI_COMM_SELF, "MPI_COMM_SELF");
+        never_started(MPI_COMM_WORLD, "MPI_COMM_WORLD");
+        return check_done();
     }
+    times = check_number("times", 0);
+    if (times > 0)
+        with_each_kind(many, "many times");
+    else
+        all();
     return check_done();
 }
