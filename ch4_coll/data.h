@@ -75,6 +75,10 @@ const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data
  * scarce; the engine packs then. */
 void MPIDI_PCOLL_data_find_pieces(struct MPIDI_PCOLL_data *block);
 
+/* Returns whether packed data may have a layout in which a move may begin and end at any byte; the
+ * engine cannot cut the elements of a basic type. */
+bool MPIDI_PCOLL_data_can_be_cut(struct MPIDI_PCOLL_data *data);
+
 /* Allocate the buffer of packed data, if that has not been done. */
 int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data);
 

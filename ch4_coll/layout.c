@@ -137,16 +137,37 @@ bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t fi
     return divides(uncut_bytes(block->type), (MPI_Aint)first - block->first);
 }
 
+static bool may_lay_out(const struct MPIDI_PCOLL_data *data)
+{
+    return data->is_packed && data->owned && !data->is_copy && !data->spans;
+}
+
+/* Returns whether all blocks have pieces. */
+static bool find_all_pieces(struct MPIDI_PCOLL_data *data)
+{
+    struct MPIDI_PCOLL_data *blocks = data->nblocks > 0 ? data->blocks : data;
+    bool all = true;
+
+    for (int i = 0; i < MPL_MAX(data->nblocks, 1); i++) {
+        if (blocks[i].pieces.nrows == 0)
+            MPIDI_PCOLL_data_find_pieces(&blocks[i]);
+        all = all && blocks[i].pieces.nrows > 0;
+    }
+    return all;
+}
+
+bool MPIDI_PCOLL_data_can_be_cut(struct MPIDI_PCOLL_data *data)
+{
+    return may_lay_out(data) && find_all_pieces(data);
+}
+
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
 {
-    if (!data->is_packed || !data->owned || data->is_copy || data->spans)
+    if (!may_lay_out(data))
         return NULL;
     MPIDI_PCOLL_buffer_put(data->packed);
     data->packed = NULL;
-    for (int i = 0; i < data->nblocks; i++)
-        MPIDI_PCOLL_data_find_pieces(&data->blocks[i]);
-    if (data->nblocks == 0)
-        MPIDI_PCOLL_data_find_pieces(data);
+    find_all_pieces(data);
     data->layout = (struct pcoll_user_layout){pack_range, unpack_range, copy_range};
     return &data->layout;
 }

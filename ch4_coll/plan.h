@@ -27,6 +27,7 @@ struct MPIDI_PCOLL_shape {
     MPI_Datatype type;                /* the same */
     uint64_t settings;                /* a hash */
     bool is_mapped;                   /* a buffer lies in memory of MPI_Alloc_mem */
+    bool is_in_packed, is_out_packed; /* data is not contiguous */
 };
 
 struct MPIDI_PCOLL_plan {

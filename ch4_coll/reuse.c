@@ -23,6 +23,15 @@ unsigned long MPIDI_PCOLL_reused_count = 0;
 
 static size_t all_bytes = 0; /* of all plans that are kept */
 
+/* The data, with what it owns, which *data does not any more. */
+static struct MPIDI_PCOLL_data take_data(struct MPIDI_PCOLL_data *data)
+{
+    const struct MPIDI_PCOLL_data taken = *data;
+
+    data->is_packed = false;
+    return taken;
+}
+
 /* ---- what a call asks for ---- */
 
 static bool is_predefined(const struct MPIDI_PCOLL_arguments *a)
@@ -38,6 +47,8 @@ static void describe(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_sha
     shape->type = call->op ? call->arguments.receive.type : MPI_DATATYPE_NULL;
     shape->settings = MPIDI_PCOLL_settings_hash(call->signature.coll);
     shape->is_mapped = MPIDI_PCOLL_is_mapped(call);
+    shape->is_in_packed = call->in.is_packed;
+    shape->is_out_packed = call->out.is_packed;
 }
 
 static bool is_same_signature(const struct pcoll_signature *a, const struct pcoll_signature *b)
@@ -51,7 +62,8 @@ static bool is_same_signature(const struct pcoll_signature *a, const struct pcol
 static bool is_same_shape(const struct MPIDI_PCOLL_shape *a, const struct MPIDI_PCOLL_shape *b)
 {
     return is_same_signature(&a->signature, &b->signature) && a->op == b->op &&
-           a->type == b->type && a->settings == b->settings && a->is_mapped == b->is_mapped;
+           a->type == b->type && a->settings == b->settings && a->is_mapped == b->is_mapped &&
+           a->is_in_packed == b->is_in_packed && a->is_out_packed == b->is_out_packed;
 }
 
 static bool have_same_blocks(const uint64_t *a, const uint64_t *b, int nranks)
@@ -139,8 +151,7 @@ static size_t bytes_of(const struct pcoll_plan *plan)
 
 static bool can_move(const struct MPIDI_PCOLL_plan *plan)
 {
-    return plan->bound->can_move && plan->medium->move && !plan->in.is_packed &&
-           !plan->out.is_packed;
+    return plan->bound->can_move && plan->medium->move && plan->nkept == 0;
 }
 
 bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
@@ -159,7 +170,9 @@ bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
     if (!idle)
         return false;
     *idle = (struct MPIDI_PCOLL_idle){.plan = *plan, .bytes = bytes, .next = state->idle};
-    *plan = (struct MPIDI_PCOLL_plan){.state = state};
+    /* packed data refers to datatypes, so it ends with the request */
+    *plan = (struct MPIDI_PCOLL_plan){
+        .state = state, .in = take_data(&idle->plan.in), .out = take_data(&idle->plan.out)};
     state->idle = idle;
     all_bytes += bytes;
     drop_oldest(state);
@@ -186,21 +199,23 @@ static struct MPIDI_PCOLL_idle **find(const struct MPIDI_PCOLL_call *call)
     return found;
 }
 
-static struct pcoll_memory memory_of(const struct MPIDI_PCOLL_call *call,
-                                     const struct MPIDI_PCOLL_plan *plan)
-{
-    return (struct pcoll_memory){
-        .send = MPIDI_PCOLL_data_address(&call->in),
-        .recv = MPIDI_PCOLL_data_address(&call->out),
-        .op = MPIDI_PCOLL_operator_base(plan->op),
-    };
-}
-
 static void tell_memory(const struct MPIDI_PCOLL_plan *plan, const struct MPIDI_PCOLL_call *call)
 {
-    const struct pcoll_memory memory = memory_of(call, plan);
+    const struct pcoll_memory memory = {.send = MPIDI_PCOLL_data_address(&call->in),
+                                        .recv = MPIDI_PCOLL_data_address(&call->out)};
 
     plan->medium->tell(plan->bound, &memory);
+}
+
+/* Returns whether a plan can have this data in the place of what it had. */
+static bool fits(struct MPIDI_PCOLL_data *data, const struct MPIDI_PCOLL_data *had)
+{
+    if (!data->is_packed)
+        return true;
+    if (had->layout.pack)
+        return MPIDI_PCOLL_data_can_be_cut(data);
+    return data->owned == had->owned && data->is_copy == had->is_copy &&
+           MPIDI_PCOLL_data_settle(data) == MPI_SUCCESS;
 }
 
 /* Info keys may say on rank 0 alone how to choose. */
@@ -210,11 +225,11 @@ uint64_t MPIDI_PCOLL_reuse_tell(struct MPIDI_PCOLL_call *call)
 
     call->shape.is_known = false;
     if (!call->may_reuse || !call->eligible || call->is_unmapped || call->info ||
-        call->in.is_packed || call->out.is_packed || (call->op && !is_predefined(&call->arguments)))
+        (call->op && !is_predefined(&call->arguments)))
         return 0;
     describe(call, &call->shape);
     found = find(call);
-    if (!found)
+    if (!found || !fits(&call->in, &(*found)->plan.in) || !fits(&call->out, &(*found)->plan.out))
         return 0;
     call->idle = *found;
     *found = call->idle->next;
@@ -245,14 +260,30 @@ static void print(const struct MPIDI_PCOLL_plan *plan)
             (unsigned long long)signature->bytes, signature->nranks);
 }
 
-static void move(struct MPIDI_PCOLL_plan *plan, const struct MPIDI_PCOLL_call *call)
+static bool is_same_data(const struct MPIDI_PCOLL_data *a, const struct MPIDI_PCOLL_data *b)
 {
-    const struct pcoll_memory memory = memory_of(call, plan);
-    const bool is_same = memory.send == MPIDI_PCOLL_data_address(&plan->in) &&
-                         memory.recv == MPIDI_PCOLL_data_address(&plan->out);
+    return !a->is_packed && a->user == b->user;
+}
 
-    plan->in = call->in;
-    plan->out = call->out;
+/* The data becomes the plan's. Returns its layout, or NULL. */
+static const struct pcoll_user_layout *replace(struct MPIDI_PCOLL_data *had,
+                                               struct MPIDI_PCOLL_data *data)
+{
+    const bool has_layout = had->layout.pack != NULL;
+
+    *had = take_data(data);
+    return has_layout ? MPIDI_PCOLL_data_lay_out(had) : NULL;
+}
+
+static void move(struct MPIDI_PCOLL_plan *plan, struct MPIDI_PCOLL_call *call)
+{
+    const bool is_same = is_same_data(&call->in, &plan->in) && is_same_data(&call->out, &plan->out);
+    struct pcoll_memory memory = {.op = MPIDI_PCOLL_operator_base(plan->op)};
+
+    memory.send_layout = replace(&plan->in, &call->in);
+    memory.recv_layout = replace(&plan->out, &call->out);
+    memory.send = MPIDI_PCOLL_data_address(&plan->in);
+    memory.recv = MPIDI_PCOLL_data_address(&plan->out);
     if (!is_same || plan->plan->user_rma)
         plan->medium->move(plan->bound, plan->plan, &memory);
 }

@@ -8,10 +8,15 @@
  * the round each rank also tells, in the plan's shared memory, where its new buffers are: ranks may
  * access user memory of others.
  *
- * Kept are plans in shared memory whose data is contiguous, without an agent or a report of the
- * job, and without info keys; reductions only with predefined operators and types. Not kept is a
- * plan whose ranks have mapped user memory of others (MPI_Alloc_mem, XPMEM). Of the others, a
- * communicator keeps the last few, within a limit of their memory. */
+ * Kept are plans in shared memory without an agent or a report of the job, and without info keys;
+ * reductions only with predefined operators and types. Not kept is a plan whose ranks have mapped
+ * user memory of others (MPI_Alloc_mem, XPMEM). Of the others, a communicator keeps the last few,
+ * within a limit of their memory.
+ *
+ * Plans know positions among packed bytes, not datatypes, and are kept without their data: nothing
+ * refers to a type that the user has freed. A plan that packs at start, into a buffer, serves any
+ * types with as many bytes; one that packs on the way those whose pieces are known, as it may cut
+ * them anywhere. Not kept is a plan that copies from type to type (kept.c). */
 
 #ifndef REUSE_H_INCLUDED
 #define REUSE_H_INCLUDED

@@ -134,10 +134,10 @@ struct pcoll_medium {
                               const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
     void (*unbind)(struct pcoll_bound *bound); /* local; the plan must not be active */
 
-    /* An inactive plan that can move works on other user memory from now on. Each rank tells the
-     * others where its memory will be, with `tell`, which may be the last that happens to the plan
-     * before it is unbound; and moves once all have told, which the caller knows by a round of
-     * agreement. Both are local. NULL: no plan can. */
+    /* An inactive plan that can move works on other user memory from now on, where that had a
+     * layout with another one. Each rank tells the others where its memory will be, with `tell`,
+     * which may be the last that happens to the plan before it is unbound; and moves once all have
+     * told, which the caller knows by a round of agreement. Both are local. NULL: no plan can. */
     void (*tell)(struct pcoll_bound *bound, const struct pcoll_memory *memory);
     void (*move)(struct pcoll_bound *bound, const struct pcoll_plan *plan,
                  const struct pcoll_memory *memory);

@@ -7,8 +7,8 @@
 /* A plan with views of user memory would need other views. */
 bool pcoll_node_can_move(const struct pcoll_node_bound *bound, const struct pcoll_plan *plan)
 {
-    return bound->send_layout == NULL && bound->recv_layout == NULL && bound->views == NULL &&
-           !(plan->needs & PCOLL_NEED_MAPPED) && !pcoll_node_board_is_public(bound);
+    return bound->views == NULL && !(plan->needs & PCOLL_NEED_MAPPED) &&
+           !pcoll_node_board_is_public(bound);
 }
 
 void pcoll_node_tell(struct pcoll_bound *base, const struct pcoll_memory *memory)
@@ -16,9 +16,12 @@ void pcoll_node_tell(struct pcoll_bound *base, const struct pcoll_memory *memory
     pcoll_node_tell_bases(pcoll_node_bound_of(base), memory);
 }
 
-static bool is_user(struct pcoll_place place)
+/* Returns whether steps have an address for it that changes. With a layout they have offsets. */
+static bool has_address(const struct pcoll_memory *memory, struct pcoll_place place)
 {
-    return place.buffer <= PCOLL_RECV;
+    if (place.buffer == PCOLL_SEND)
+        return memory->send_layout == NULL;
+    return place.buffer == PCOLL_RECV && memory->recv_layout == NULL;
 }
 
 static char *own_place(const struct pcoll_memory *memory, struct pcoll_place place)
@@ -52,11 +55,11 @@ static void move_step(const struct pcoll_node_bound *bound, const struct pcoll_e
 {
     const bool is_get = entry->op == PCOLL_OP_GET;
 
-    if (is_user(entry->local))
+    if (has_address(memory, entry->local))
         set_end(step, !is_get, own_place(memory, entry->local));
-    if (is_user(entry->remote))
+    if (has_address(memory, entry->remote))
         set_end(step, is_get, other_place(bound, entry, memory));
-    if (entry->op == PCOLL_OP_COPY)
+    if (step->kind == PCOLL_STEP_COPY || step->kind == PCOLL_STEP_SIGNAL)
         step->kind = step->from == step->to ? PCOLL_STEP_SIGNAL : PCOLL_STEP_COPY;
 }
 
@@ -74,7 +77,7 @@ static void move_copy(const struct pcoll_node_bound *bound, const struct pcoll_e
 static char *moved_address(const void *memory, int rank, struct pcoll_place place, uint64_t bytes)
 {
     (void)rank, (void)bytes;
-    return is_user(place) ? own_place(memory, place) : NULL;
+    return has_address(memory, place) ? own_place(memory, place) : NULL;
 }
 
 /* The ranks of the plan are those of the group, with the same numbers. */
@@ -84,6 +87,8 @@ void pcoll_node_move(struct pcoll_bound *base, const struct pcoll_plan *plan,
     struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
     struct pcoll_reduction *reduction = bound->run.reductions.list;
 
+    bound->send_layout = memory->send_layout;
+    bound->recv_layout = memory->recv_layout;
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
 

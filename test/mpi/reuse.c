@@ -34,18 +34,13 @@ static void expect(long long before, int count, const char *what)
                    none ? 0 : count);
 }
 
-/* Reductions out of place have an operator of the user, and in place a copy of what alltoalls and
- * reduce_scatter receive is sent. */
+/* Reductions out of place have an operator of the user. */
 static int can_reuse(enum trial_kind kind)
 {
     switch (kind) {
-        case TRIAL_ALLTOALL_IN_PLACE:
-        case TRIAL_ALLTOALLV_IN_PLACE:
-        case TRIAL_ALLTOALLW_IN_PLACE:
-        case TRIAL_REDUCE_SCATTER_IN_PLACE:
-            return 0;
         case TRIAL_ALLREDUCE_IN_PLACE:
         case TRIAL_REDUCE_IN_PLACE:
+        case TRIAL_REDUCE_SCATTER_IN_PLACE:
         case TRIAL_REDUCE_SCATTER_BLOCK_IN_PLACE:
         case TRIAL_SCAN_IN_PLACE:
         case TRIAL_EXSCAN_IN_PLACE:

@@ -234,12 +234,13 @@ static int has_form(const struct pcoll_algorithm *row, int form)
     return job_take_form(&job, form);
 }
 
-static void check_moves(enum pcoll_path path, int least)
+static void check_moves(enum pcoll_path path, int has_layouts, int least)
 {
     int failed = 0, jobs;
 
     PCOLL_EACH_ALGORITHM (row) {
-        struct trial trial = {.row = row, .as_threads = 1, .exercise = run_moved};
+        struct trial trial = {
+            .row = row, .as_threads = 1, .exercise = run_moved, .has_layouts = has_layouts};
 
         if (row->must_map || !(row->paths & 1u << path))
             continue;
@@ -251,8 +252,8 @@ static void check_moves(enum pcoll_path path, int least)
                     failed += has_form(row, trial.form) ? run_trial(&trial) : 0;
     }
     jobs = atomic_exchange(&starts_in_shared_memory[MEETING_MAX_RANKS], 0);
-    tap_ok(failed == 0 && jobs >= least, "%d jobs whose user memory moves, path %s", jobs,
-           path == PCOLL_PATH_USER ? "user" : "temp");
+    tap_ok(failed == 0 && jobs >= least, "%d jobs whose user memory%s moves, path %s", jobs,
+           has_layouts ? " with gaps" : "", path == PCOLL_PATH_USER ? "user" : "temp");
 }
 
 enum { BEFORE = 3, AFTER = 2 }; /* instances before and after rank 1 cannot pack any more */
@@ -277,7 +278,7 @@ static int failing_main(struct meeting *meeting, int rank, void *row)
         return 1;
     wrong = part_run(&p, BEFORE);
     meeting_barrier(meeting); /* a failure also ends what other ranks have not completed */
-    p.strided_send.fails = rank == 1;
+    p.strided_send[0].fails = rank == 1;
     wrong |= !part_run(&p, AFTER) || !p.failed;
     wrong |= (strstr(attendee.said, "cannot be packed") != NULL) != (rank == 1);
     part_unbind(&p);
@@ -405,8 +406,9 @@ int main(void)
             check_row(row, 0, 5);
     }
     check_layouts();
-    check_moves(PCOLL_PATH_TEMP, 400);
-    check_moves(PCOLL_PATH_USER, 100);
+    check_moves(PCOLL_PATH_TEMP, 0, 400);
+    check_moves(PCOLL_PATH_USER, 0, 100);
+    check_moves(PCOLL_PATH_TEMP, 1, 40);
     check_spacings();
     if (!threads_only)
         check_failure();

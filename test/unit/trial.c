@@ -114,16 +114,36 @@ static int takes_layouts(const struct pcoll_plan *plan)
     return takes;
 }
 
-static enum pcoll_result init_layouts(struct part *p)
+static struct strided *strided_send(struct part *p)
+{
+    return &p->strided_send[p->turn];
+}
+
+static struct strided *strided_recv(struct part *p)
+{
+    return &p->strided_recv[p->turn];
+}
+
+static void free_layouts(struct part *p)
+{
+    free(strided_send(p)->memory);
+    free(strided_recv(p)->memory);
+    strided_send(p)->memory = strided_recv(p)->memory = NULL;
+}
+
+static enum pcoll_result get_layouts(struct part *p)
 {
     enum pcoll_result result;
 
     if (!p->has_layouts)
         return PCOLL_OK;
-    if (!takes_layouts(p->plan))
-        return PCOLL_UNSUPPORTED;
-    result = strided_init(&p->strided_send, send_bytes(p), p->rank % 2);
-    return result == PCOLL_OK ? strided_init(&p->strided_recv, recv_bytes(p), p->rank % 2) : result;
+    result = strided_init(strided_send(p), send_bytes(p), p->rank % 2);
+    return result == PCOLL_OK ? strided_init(strided_recv(p), recv_bytes(p), p->rank % 2) : result;
+}
+
+static enum pcoll_result init_layouts(struct part *p)
+{
+    return p->has_layouts && !takes_layouts(p->plan) ? PCOLL_UNSUPPORTED : get_layouts(p);
 }
 
 /* ---- user memory that is contiguous ---- */
@@ -197,18 +217,22 @@ void part_fini(struct part *p)
 {
     pcoll_plan_destroy(p->plan);
     part_free_memory(p);
-    free(p->strided_send.memory);
-    free(p->strided_recv.memory);
+    free_layouts(p);
+}
+
+static struct pcoll_memory memory_of(struct part *p)
+{
+    if (p->has_layouts)
+        return (struct pcoll_memory){.op = &p->op,
+                                     .send_layout = &strided_send(p)->layout,
+                                     .recv_layout = &strided_recv(p)->layout};
+    return (struct pcoll_memory){p->send, p->recv, &p->op};
 }
 
 enum pcoll_result part_bind(struct part *p)
 {
-    struct pcoll_memory memory = {p->send, p->recv, &p->op};
+    const struct pcoll_memory memory = memory_of(p);
 
-    if (p->has_layouts)
-        memory = (struct pcoll_memory){.op = &p->op,
-                                       .send_layout = &p->strided_send.layout,
-                                       .recv_layout = &p->strided_recv.layout};
     p->op = (struct pcoll_operator){.unit = 1, .apply = apply};
     if (p->signature.commutes)
         p->op.kernel = pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_UINT8);
@@ -229,14 +253,16 @@ enum pcoll_result part_move(struct part *p)
     struct pcoll_memory memory;
     enum pcoll_result result;
 
-    if (part_get_memory(p) != PCOLL_OK)
+    p->turn = !p->turn;
+    if (part_get_memory(p) != PCOLL_OK || get_layouts(p) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
-    memory = (struct pcoll_memory){p->send, p->recv, &p->op};
+    memory = memory_of(p);
     p->bound->medium->tell(p->bound, &memory);
     result = pcoll_agree(p->group->bootstrap, PCOLL_ROUND_CALL, PCOLL_OK, NULL, 0);
     dawdle(p);
     p->bound->medium->move(p->bound, p->plan, &memory);
     part_free_memory(&old);
+    free_layouts(&old);
     return result;
 }
 
@@ -256,8 +282,8 @@ static void fill(struct part *p)
         memcpy(p->send + i, data_of(p->rank, p->instance, i), n);
     }
     if (p->has_layouts) {
-        strided_fill(&p->strided_send, p->send);
-        strided_fill(&p->strided_recv, p->recv);
+        strided_fill(strided_send(p), p->send);
+        strided_fill(strided_recv(p), p->recv);
     }
 }
 
@@ -303,11 +329,11 @@ static int wrong_fold(const struct part *p, const struct pcoll_piece *piece)
     return 0;
 }
 
-static int check(const struct part *p)
+static int check(struct part *p)
 {
     const struct pcoll_signature *sig = &p->signature;
     struct pcoll_piece piece;
-    int wrong = p->has_layouts && strided_read(&p->strided_recv, p->recv);
+    int wrong = p->has_layouts && strided_read(strided_recv(p), p->recv);
 
     for (int i = 0; pcoll_expect(sig, NULL, p->rank, i, &piece); i++)
         for (int k = 0; k < (piece.is_fold ? 1 : piece.nranks); k++)
@@ -347,7 +373,7 @@ int part_wait(struct part *p)
     p->instance++;
     memset(p->send, 0x55, send_bytes(p));
     if (p->has_layouts)
-        strided_fill(&p->strided_send, p->send);
+        strided_fill(strided_send(p), p->send);
     dawdle(p);
     return wrong;
 }

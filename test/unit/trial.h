@@ -37,7 +37,8 @@ struct part {
     const struct part_source *source; /* set by the caller: they come from here; NULL: elsewhere */
     int loads; /* set by the caller: of a medium with PCOLL_LOADS, all ranks may map the memory */
     int has_layouts; /* set by the caller: `send` and `recv` are copies of these: */
-    struct strided strided_send, strided_recv;
+    struct strided strided_send[2], strided_recv[2]; /* before and after a move, in turn */
+    int turn;
 };
 
 /* Generate the plan and allocate the buffers; the caller has set the fields above `plan`. The
