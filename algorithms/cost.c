@@ -39,9 +39,10 @@ void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
 
 double pcoll_cost_accessors(const struct pcoll_machine *machine, double ranks, double stride)
 {
-    const double places = machine->locked > 0 ? ranks * stride / machine->locked : ranks;
+    const double all = machine->locked > 0 ? ranks * stride / machine->locked : ranks;
+    const double places = pcoll_lesser(pcoll_larger(all, 1), ranks), first = places / ranks;
 
-    return places <= 1 ? 1 : places < ranks ? places : ranks;
+    return places / (first + (1 - first) * machine->exclusive);
 }
 
 /* Broadcasts of 512 KiB to 4 MiB on 2 cores took 0.45 to 0.75 of the time of one rank's copy, the

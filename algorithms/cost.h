@@ -96,7 +96,8 @@ void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
                         struct pcoll_machine *machine);
 
 /* How many of `ranks` ranks of a node access the user memory of one process at the same time, if
- * they do so at places `stride` bytes apart (0: the same one): at least 1. The others wait. */
+ * they do so at places `stride` bytes apart (0: the same one). The others wait. Less than 1 where
+ * they also slow each other down (machine->exclusive > 1). */
 double pcoll_cost_accessors(const struct pcoll_machine *machine, double ranks, double stride);
 
 /* What of the time of a long copy between user buffers (PCOLL_COOP_FROM) remains if the other rank

@@ -27,10 +27,11 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         What the cost model knows of a node if there is no tuning table. Values: true (two ranks
-        measure copies, flags and reductions at the first persistent collective of a process,
-        which takes some milliseconds once), false (the parameters of the built-in table). Set it
-        to false where the choices, and so the last bits of a reduction, must be the same in every
-        job, and let no race choose (..._EFFORT, ..._WISDOM).
+        measure copies, flags and reductions at the first persistent collective of a process, and
+        four that have a core each readers of one process, which takes some milliseconds once),
+        false (the parameters of the built-in table). Set it to false where the choices, and so
+        the last bits of a reduction, must be the same in every job, and let no race choose
+        (..._EFFORT, ..._WISDOM).
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE
       category    : COLLECTIVE

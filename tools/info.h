@@ -50,8 +50,8 @@ int info_print_choices(const struct info *info);
 /* Prints what ranks share of counters, in each algorithm with the given parameters. */
 void info_print_lines(const struct info *info);
 
-/* Two processes measure the machine and print the result, by which *machine is set. Returns false
- * if they could not. */
+/* Two processes, or four where there are as many cores, measure the machine and print the result,
+ * by which *machine is set. Returns false if they could not. */
 bool info_measure(struct pcoll_machine *machine);
 
 /* Prove the plans of all ranks of the job, and run them in every order where there are few; print

@@ -23,7 +23,7 @@ const char info_help[] =
     "\n"
     "The choice\n"
     "  --table=FILE        tuning table (the built-in one)\n"
-    "  --this-machine      measure this machine first, as two ranks of a job do where the user\n"
+    "  --this-machine      measure this machine first, as ranks of a job do where the user\n"
     "                      gives no table, and show what was measured, and\n"
     "                      which of its cores share what\n"
     "  --coll=NAME         show one collective only, such as bcast (all)\n"

@@ -1,5 +1,4 @@
-/* Two processes measure this machine, as the ranks of a job do; and which of its cores share what.
- */
+/* Processes measure this machine, as the ranks of a job do; and which of its cores share what. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* for cpu_set_t */
 #endif
@@ -14,6 +13,7 @@
 #include "offload/node/measure.h"
 #include "offload/node/sharing.h"
 #include "offload/sysfs.h"
+#include "offload/yield.h"
 #include "tools/info.h"
 
 #define ATTEMPTS 300 /* a busy machine may have a core for only one of two processes */
@@ -22,13 +22,13 @@ static void print_parameter(const char *name, double value)
 {
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
         if (strcmp(pcoll_parameters[i].name, name) == 0)
-            printf("  %-7s %-9.3g %-8s %s\n", name, value, pcoll_parameters[i].unit,
+            printf("  %-9s %-9.3g %-8s %s\n", name, value, pcoll_parameters[i].unit,
                    pcoll_parameters[i].what);
 }
 
 static void print_measured(const struct pcoll_machine *machine)
 {
-    printf("Two processes of this machine measured:\n");
+    printf("%s processes of this machine measured:\n", machine->exclusive > 0 ? "Four" : "Two");
 #define ROW(member)                                                                                \
     if (machine->member > 0)                                                                       \
         print_parameter(#member, machine->member);
@@ -74,22 +74,51 @@ static void print_sharing(void)
     pcoll_sharing_fini(&sharing);
 }
 
-/* Returns false if no child could be made. */
-static bool measure_with_child(struct pcoll_measure_place *place, struct pcoll_machine *machine)
+/* As many as measure with a core each. */
+static int count_processes(void)
 {
-    const pid_t child = fork();
+    cpu_set_t all;
+    const bool has_cores =
+        sched_getaffinity(0, sizeof(all), &all) == 0 && CPU_COUNT(&all) >= PCOLL_MEASURE_RANKS;
 
-    if (child < 0)
-        return false;
-    pcoll_node_measure(place, child == 0, true, machine);
-    if (child == 0)
-        _exit(0);
-    waitpid(child, NULL, 0);
-    return true;
+    return has_cores ? PCOLL_MEASURE_RANKS : 2;
+}
+
+static void take_part(struct pcoll_measure_place *place, int rank, int nprocesses,
+                      struct pcoll_machine *machine)
+{
+    const uint64_t deadline = pcoll_now() + PCOLL_MEASURE_NSEC;
+
+    if (rank <= 1)
+        pcoll_node_measure(place, rank, true, machine);
+    if (nprocesses == PCOLL_MEASURE_RANKS)
+        pcoll_node_measure_readers(place, rank, true, deadline, machine);
+}
+
+/* Returns false if a child could not be made. Rank 1, which would wait for this process, is the
+ * last of them. */
+static bool measure_with_children(struct pcoll_measure_place *place, int nprocesses,
+                                  struct pcoll_machine *machine)
+{
+    pid_t child = 1;
+
+    for (int rank = nprocesses - 1; rank > 0 && child > 0; rank--) {
+        child = fork();
+        if (child == 0) {
+            take_part(place, rank, nprocesses, machine);
+            _exit(0);
+        }
+    }
+    if (child > 0)
+        take_part(place, 0, nprocesses, machine);
+    while (wait(NULL) > 0)
+        ;
+    return child > 0;
 }
 
 bool info_measure(struct pcoll_machine *machine)
 {
+    const int nprocesses = count_processes();
     struct pcoll_measure_place *place =
         mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -98,7 +127,7 @@ bool info_measure(struct pcoll_machine *machine)
     *machine = (struct pcoll_machine){.L = 0};
     for (int i = 0; i < ATTEMPTS && machine->L == 0; i++) {
         pcoll_node_clear_place(NULL, (char *)place);
-        if (!measure_with_child(place, machine))
+        if (!measure_with_children(place, nprocesses, machine))
             break;
     }
     munmap(place, sizeof(*place));

@@ -108,6 +108,7 @@ static void measure_all(struct outcome *outcome, const struct tune_options *opti
     if (world_rank == 0)
         tune_host(&outcome->host);
     tune_meet(MPI_COMM_WORLD);
+    tune_readers(options, &outcome->host);
     for (int i = 0; i < outcome->ncells; i++)
         if (is_network(&outcome->sites[i]))
             measure_network(outcome, &outcome->sites[i], options, &outcome->networks[i]);

@@ -65,6 +65,9 @@ enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
 
 void tune_host(struct tune_result *result); /* turn, copy, pack, reduce, cache */
 
+/* Adds a value without an interval; none if it is 0. */
+void tune_take(struct tune_result *result, enum pcoll_parameter parameter, double value);
+
 /* Measures memory registration by the medium's library, and sets the name of libfabric's provider.
  * Does nothing if there is no network. */
 void tune_network(MPI_Comm *comm, const struct pcoll_medium *medium,
@@ -111,6 +114,10 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
                                    const struct pcoll_table *table);
 void tune_stage_close(struct tune_stage *stage);
 int tune_stage_nnodes(const struct tune_stage *stage);
+
+/* Collective over all ranks. Four or more of one node, with a core each, measure how far readers of
+ * one process wait for each other. */
+void tune_readers(const struct tune_options *options, struct tune_result *result);
 
 /* ---- tune_race.c: all ranks run all candidates ---- */
 

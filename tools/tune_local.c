@@ -118,7 +118,7 @@ static double measure_reduce(void *context)
     return (tune_now() - begin) / COPY_BYTES * 1e6;
 }
 
-static void take(struct tune_result *result, enum pcoll_parameter parameter, double value)
+void tune_take(struct tune_result *result, enum pcoll_parameter parameter, double value)
 {
     if (value <= 0)
         return;
@@ -133,9 +133,9 @@ static void take_caches(struct tune_result *result)
     struct pcoll_machine known = {.L = 0};
 
     pcoll_caches_tell(&here.caches, &known);
-    take(result, PCOLL_PARAMETER_CACHE, known.cache);
-    take(result, PCOLL_PARAMETER_SHARE, known.share);
-    take(result, PCOLL_PARAMETER_OWN, known.own);
+    tune_take(result, PCOLL_PARAMETER_CACHE, known.cache);
+    tune_take(result, PCOLL_PARAMETER_SHARE, known.share);
+    tune_take(result, PCOLL_PARAMETER_OWN, known.own);
 }
 
 void tune_host(struct tune_result *result)

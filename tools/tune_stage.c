@@ -112,3 +112,16 @@ int tune_stage_nnodes(const struct tune_stage *stage)
 {
     return stage->topology ? stage->topology->nnodes : 1;
 }
+
+void tune_readers(const struct tune_options *options, struct tune_result *result)
+{
+    struct tune_stage *stage = tune_nodes() == 1 ? tune_stage_open(options, NULL) : NULL;
+    double exclusive = 0;
+
+    if (stage == NULL)
+        return;
+    if (stage->medium->group_measure(stage->group) == PCOLL_OK)
+        exclusive = stage->medium->group_machine(stage->group)->exclusive;
+    tune_stage_close(stage);
+    tune_take(result, PCOLL_PARAMETER_EXCLUSIVE, exclusive);
+}

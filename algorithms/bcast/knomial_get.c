@@ -68,7 +68,7 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
 
 /* The time from a rank's announcement to its children until theirs. Over a network a get is a
  * request and an answer, and the gets of several children share the port. In a node they read the
- * same memory one after the other. */
+ * same memory, and wait for each other as far as machine->exclusive says. */
 static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
@@ -77,7 +77,9 @@ static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
                     pcoll_cost_rate(signature, machine, PCOLL_PATH_USER) *
                     pcoll_cost_coop(signature);
     double tell = machine->g > machine->o ? machine->g : machine->o;
-    double answer = is_wire ? machine->g + length : machine->locked > 0 ? machine->rma + length : 0;
+    double answer = is_wire               ? machine->g + length
+                    : machine->locked > 0 ? machine->exclusive * (machine->rma + length)
+                                          : 0;
 
     return (struct pcoll_hop){
         .first = machine->o + machine->L + machine->o + machine->rma + length +
@@ -112,7 +114,8 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
                                                      * link */
     double one = machine->rma + readers * (double)signature->bytes * machine->G;
     bool is_locked = is_one_node && machine->locked > 0;
-    double reads = pcoll_larger(crowd, is_locked ? pcoll_tree_nchildren(tree, 0) : depth);
+    double waits = (pcoll_tree_nchildren(tree, 0) - 1) * machine->exclusive;
+    double reads = pcoll_larger(crowd, is_locked ? 1 + waits : depth);
 
     return pcoll_cost_fans(signature, machine, depth + 1, tree.radix - 1) + reads * one;
 }

@@ -118,15 +118,15 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
     const struct pcoll_machine own = pcoll_cost_leaders(signature, machine);
     struct pcoll_hop hop = pcoll_cost_hop(signature, &own, (double)signature->bytes);
     double peers = signature->nranks - 1, length = (double)signature->bytes * own.G;
-    double tell = pcoll_larger(own.g, own.o), arrive = own.g + length;
-    double writers = pcoll_cost_accessors(machine, peers, (double)signature->bytes);
+    double telling = (peers - 1) * pcoll_larger(own.g, own.o);
+    double turns = peers / pcoll_cost_accessors(machine, peers, (double)signature->bytes);
+    bool is_wire = pcoll_is_over_wire(signature);
+    double arriving = is_wire ? (peers - 1) * (own.g + length) : (turns - 1) * (own.rma + length);
 
     (void)params;
-    if (!pcoll_is_over_wire(signature) && pcoll_cost_crowd(signature, machine) > 1)
+    if (!is_wire && pcoll_cost_crowd(signature, machine) > 1)
         return cost_of_crowd(signature, machine);
-    if (!pcoll_is_over_wire(signature))
-        arrive = writers < peers ? (machine->rma + length) / writers : 0;
-    return machine->call + own.o + own.L + hop.first + (peers - 1) * pcoll_larger(tell, arrive);
+    return machine->call + own.o + own.L + hop.first + pcoll_larger(telling, arriving);
 }
 
 const struct pcoll_algorithm pcoll_gather_direct = {

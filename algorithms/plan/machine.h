@@ -32,14 +32,16 @@ struct pcoll_machine {
     double cache;  /* up to so many MiB of the users' data in a node */
     double share;  /* MiB of the last cache that fall to each core which shares it; 0: unknown */
     double own;    /* MiB of the largest cache that a core has to itself; 0: unknown */
+    double exclusive; /* part of an access to a process's memory during which others wait: 1: they
+                       * follow each other; 0: all overlap */
     /* What tables do not have: see pcoll_cost_contend. */
     double arrival; /* between the signals of several ranks to a counter, if each has a core */
-    double locked;  /* bytes of a process's memory that only one other accesses at a time */
+    double locked;  /* bytes of a process's memory within which accesses wait for each other */
     const struct pcoll_machine *node; /* inside a node, if this is between nodes, or inside a team
                                        * if this is between teams; NULL: the same machine */
 };
 
-/* The members that two ranks of a node can measure when they meet, and those that the kernel tells
+/* The members that ranks of a node can measure when they meet, and those that the kernel tells
  * (plan/caches.h). Where the machine is a measurement, 0 means that nothing is known. */
 #define PCOLL_MEASURED_MEMBERS(MEMBER)                                                             \
     MEMBER(L)                                                                                      \
@@ -52,6 +54,7 @@ struct pcoll_machine {
     MEMBER(kept)                                                                                   \
     MEMBER(cache)                                                                                  \
     MEMBER(share)                                                                                  \
-    MEMBER(own)
+    MEMBER(own)                                                                                    \
+    MEMBER(exclusive)
 
 #endif /* PCOLL_MACHINE_H */

@@ -164,22 +164,34 @@ static void take_machine(struct pcoll_machine *machine, const struct pcoll_term 
 #undef TAKE
 }
 
-/* Collective: the two neighbors that are farthest apart measure the machine, and all ranks hear
- * what they have measured; nothing, if there is no memory for it. */
+/* The two neighbors that are farthest apart, and then those two and the next two. */
+static void take_part(struct pcoll_node_group *group, struct pcoll_measure_place *place)
+{
+    const int nranks = group->bootstrap.nranks;
+    const int number = (group->bootstrap.rank - group->farthest.rank + nranks) % nranks;
+    const bool reads = nranks >= PCOLL_MEASURE_RANKS && group->can_cma && !group->can_map;
+    const uint64_t deadline = pcoll_now() + PCOLL_MEASURE_NSEC;
+
+    if (number <= 1)
+        pcoll_node_measure(place, number, group->can_cma, &group->machine);
+    if (reads && number < PCOLL_MEASURE_RANKS)
+        pcoll_node_measure_readers(place, number, !group->bootstrap.crowded, deadline,
+                                   &group->machine);
+}
+
+/* Collective: some ranks measure the machine, and all hear what they have measured; nothing, if
+ * there is no memory for it. */
 static enum pcoll_result measure_machine(struct pcoll_node_group *group)
 {
     const struct pcoll_shm_wish wish = {.bytes = sizeof(struct pcoll_measure_place),
                                         .clear = pcoll_node_clear_place};
-    const int pair = group->bootstrap.rank - group->farthest.rank;
     struct pcoll_term terms[NMEASURED] = {{.kind = PCOLL_TERM_MAX}};
     struct pcoll_shm_extent *extent;
     enum pcoll_result result;
 
     if (pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &extent) != PCOLL_OK)
         return PCOLL_OK;
-    if (pair == 0 || pair == 1)
-        pcoll_node_measure((void *)((char *)extent + PCOLL_LINE_BYTES), pair, group->can_cma,
-                           &group->machine);
+    take_part(group, (void *)((char *)extent + PCOLL_LINE_BYTES));
     put_machine(&group->machine, terms);
     result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_MACHINE, PCOLL_OK, terms, NMEASURED);
     take_machine(&group->machine, terms);

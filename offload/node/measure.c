@@ -1,7 +1,7 @@
 /*
- * Two ranks measure their machine. They exchange flags; after that they take turns: rank 1 prepares
- * memory, then rank 0 takes the time of its own accesses to it. So only those samples are wrong in
- * which rank 0 loses its core.
+ * Ranks measure their machine, most of it two of them. These exchange flags; after that they take
+ * turns: rank 1 prepares memory, then rank 0 takes the time of its own accesses to it. So only
+ * those samples are wrong in which rank 0 loses its core.
  *
  *   L       an exchange of flags (distance.h)
  *   copy    a byte to a communication buffer that rank 1 has just read, or from one that it has
@@ -15,6 +15,13 @@
  *
  * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 accesses
  * its memory.
+ *
+ * Then ranks 0, 2 and 3 read 128 KiB of rank 1, as above, together and alone in turns. If one alone
+ * takes A, and the slowest of n together T, each has kept the next one waiting for
+ *
+ *   exclusive   (T - A) / (n - 1), as part of A
+ *
+ * What they read is memory that all ranks share, so any rank can give up at the deadline.
  */
 #include "offload/node/measure.h"
 
@@ -302,6 +309,119 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
     else if (rank == 0)
         *machine = measured;
     free(m.user);
+}
+
+/* ---- readers of one process ---- */
+
+#define WRITER 1
+#define READERS 3
+#define ROUNDS 9 /* each reader is alone in three of them */
+#define STOPPED (UINT64_C(1) << 63)
+#define LEAST 0.01             /* 0 means that nothing is known */
+#define FEW_LOOKS (LOOKS / 10) /* each rank has a core, so to yield it takes no time */
+
+static const int readers[READERS] = {0, 2, 3};
+
+_Static_assert(PCOLL_MEASURE_RANKS *USER <= sizeof(((struct pcoll_measure_place *)0)->slots),
+               "each rank has a part of the slots");
+
+struct reading {
+    struct pcoll_measure_place *place;
+    int rank;
+    uint64_t meetings, deadline;
+};
+
+static bool stop(const struct reading *r)
+{
+    atomic_fetch_or_explicit(&r->place->met.value, STOPPED, memory_order_release);
+    return false;
+}
+
+/* Waits for all ranks. Returns false if one of them has stopped. */
+static bool all_meet(struct reading *r)
+{
+    _Atomic uint64_t *met = &r->place->met.value;
+    const uint64_t all = ++r->meetings * PCOLL_MEASURE_RANKS;
+
+    atomic_fetch_add_explicit(met, 1, memory_order_acq_rel);
+    for (int looks = 1;; looks++) {
+        const uint64_t now = atomic_load_explicit(met, memory_order_acquire);
+
+        if (now >= all)
+            return now < STOPPED;
+        pcoll_relax();
+        if (looks % FEW_LOOKS != 0)
+            continue;
+        if (pcoll_now() > r->deadline)
+            return stop(r);
+        pcoll_yield();
+    }
+}
+
+/* The part of `slots` in which each rank has USER bytes. */
+static size_t part_of(int rank)
+{
+    return (size_t)rank * USER;
+}
+
+static bool read_writer(const struct reading *r)
+{
+    struct pcoll_measure_place *place = r->place;
+    const char *from = (char *)(uintptr_t)place->read_at + part_of(WRITER);
+    char *to = place->slots[0][0] + part_of(r->rank);
+    const uint64_t begin = pcoll_now();
+
+    if (pcoll_cma_read((pid_t)place->ranks[WRITER].pid, to, from, USER) != 0)
+        return stop(r);
+    place->took[r->rank].value = pcoll_now() - begin;
+    return true;
+}
+
+/* readers[first .. last] read together. Returns the nanoseconds of the slowest; negative: stopped.
+ */
+static double read_together(struct reading *r, int first, int last)
+{
+    uint64_t slowest = 1;
+
+    if (r->rank == WRITER)
+        memset(r->place->slots[0][0] + part_of(WRITER), (int)r->meetings, USER / 4 * 3);
+    if (!all_meet(r))
+        return -1;
+    for (int i = first; i <= last; i++)
+        if (r->rank == readers[i] && !read_writer(r))
+            return -1;
+    if (!all_meet(r))
+        return -1;
+    for (int i = first; i <= last; i++)
+        if (r->place->took[readers[i]].value > slowest)
+            slowest = r->place->took[readers[i]].value;
+    return (double)slowest;
+}
+
+void pcoll_node_measure_readers(struct pcoll_measure_place *place, int rank, bool has_core,
+                                uint64_t deadline, struct pcoll_machine *machine)
+{
+    struct reading r = {.place = place, .rank = rank, .deadline = deadline};
+    double together[ROUNDS], alone[ROUNDS], one, longer;
+
+    if (rank == WRITER) {
+        place->ranks[WRITER].pid = getpid();
+        place->read_at = (uint64_t)(uintptr_t)place->slots;
+    }
+    if (!has_core || (rank == 0 && machine->L == 0))
+        stop(&r);
+    for (int i = 0; i < ROUNDS; i++) {
+        together[i] = read_together(&r, 0, READERS - 1);
+        alone[i] = together[i] > 0 ? read_together(&r, i % READERS, i % READERS) : -1;
+        if (alone[i] < 0)
+            return;
+    }
+    if (rank != 0)
+        return;
+    one = lower_quartile(alone, ROUNDS);
+    longer = lower_quartile(together, ROUNDS) - one;
+    machine->exclusive =
+        longer > (READERS - 1) * one * LEAST ? longer / ((READERS - 1) * one) : LEAST;
 }
 
 void pcoll_node_clear_place(const void *context, char *place)

@@ -1,5 +1,7 @@
 /*
- * What two ranks of a node measure of their machine, for the cost model: ESTIMATE, the default.
+ * What ranks of a node measure of their machine, for the cost model: ESTIMATE, the default. Two
+ * measure most of it; where there are four with a core each, these also measure how far ranks wait
+ * for each other that read one process.
  *
  * A figure is the lower quartile of a few samples, so neither a first touch of memory nor a rank
  * that loses its core for a moment changes it.
@@ -12,9 +14,9 @@
 #include "algorithms/plan/machine.h"
 #include "offload/run/line.h"
 
-enum { PCOLL_MEASURE_PAIRS = 16, PCOLL_MEASURE_SLOT_BYTES = 32 << 10 };
+enum { PCOLL_MEASURE_PAIRS = 16, PCOLL_MEASURE_SLOT_BYTES = 32 << 10, PCOLL_MEASURE_RANKS = 4 };
 
-/* Memory that the two ranks share. All except `slots` is zero at first. */
+/* Memory that the ranks share. All except `slots` is zero at first. */
 struct pcoll_measure_place {
     struct pcoll_line arrived[2]; /* at which meeting each rank is expected, by the other one */
     struct pcoll_line flags[2];
@@ -23,7 +25,10 @@ struct pcoll_measure_place {
         uint64_t user_at; /* the address of its user memory */
     } ranks[2];
     uint64_t distance; /* in nanoseconds; 0: unknown */
-    char pad[PCOLL_LINE_BYTES - 5 * sizeof(int64_t)];
+    uint64_t read_at;  /* the address of `slots` in the process that all read */
+    char pad[PCOLL_LINE_BYTES - 6 * sizeof(int64_t)];
+    struct pcoll_line met;                       /* the number of arrivals of all ranks */
+    struct pcoll_line took[PCOLL_MEASURE_RANKS]; /* nanoseconds of the last read of each */
     char slots[PCOLL_MEASURE_PAIRS][2][PCOLL_MEASURE_SLOT_BYTES]; /* a pair for each sample */
 };
 
@@ -36,6 +41,12 @@ struct pcoll_measure_place {
  * share. All members stay as they are on rank 1, and on rank 0 if it has given up. */
 void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cma,
                         struct pcoll_machine *machine);
+
+/* Collective over four ranks: the two of before, after that, and two more. Sets machine->exclusive
+ * on rank 0, not to 0; not if a rank has no core to itself (`has_core`), or is late, or if
+ * machine->L is 0 on rank 0. Takes less than 1 ms usually, and ends at the deadline (pcoll_now). */
+void pcoll_node_measure_readers(struct pcoll_measure_place *place, int rank, bool has_core,
+                                uint64_t deadline, struct pcoll_machine *machine);
 
 /* For pcoll_shm_wish. */
 void pcoll_node_clear_place(const void *context, char *place);

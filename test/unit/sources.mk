@@ -137,8 +137,10 @@ vm_wraps = -Wl,--wrap=process_vm_readv -Wl,--wrap=process_vm_writev
 %C%_test_agent_SOURCES = %D%/test_agent.c %D%/wraps.h %D%/wraps.c
 %C%_test_coop_SOURCES = %D%/test_coop.c %D%/wraps.c
 %C%_test_mapped_SOURCES = %D%/test_mapped.c %D%/wraps.c
+%C%_test_measure_SOURCES = %D%/test_measure.c %D%/wraps.c
 %C%_test_relay_SOURCES = %D%/test_relay.c %D%/wraps.c
 %C%_test_mapped_LDFLAGS = $(AM_LDFLAGS) $(vm_wraps)
+%C%_test_measure_LDFLAGS = $(AM_LDFLAGS) $(vm_wraps) -Wl,--wrap=pcoll_node_measure_readers
 %C%_test_relay_LDFLAGS = $(AM_LDFLAGS) $(vm_wraps)
 
 # Where what these tests know of XPMEM comes from.

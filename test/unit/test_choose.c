@@ -58,6 +58,7 @@ static void test_put(const struct pcoll_table *table)
  * its memory is mapped, they share cores, or their blocks are 2 MiB apart. */
 static void test_readers(const struct pcoll_table *table)
 {
+    const struct pcoll_machine overlapping = {.exclusive = 0.01};
     struct question q = question_of(table, PCOLL_SCATTER, 128, 65536);
 
     q.caps.cores = 128;
@@ -67,6 +68,10 @@ static void test_readers(const struct pcoll_table *table)
     question_ask(&q);
     tap_ok(q.choice.params.radix == 128, "not if readers do not wait for each other");
     q.signature.bytes = 65536;
+    q.caps.measured = &overlapping;
+    question_ask(&q);
+    tap_ok(q.choice.params.radix == 128, "nor if ranks have measured that they overlap");
+    q.caps.measured = NULL;
     q.caps.mapped = 1;
     question_ask(&q);
     tap_ok(q.choice.params.radix == 128, "not if its memory is mapped");

@@ -283,6 +283,10 @@ static void check_readers(void)
     tap_ok(is_close(time_of(&node, 3, both, 2), 0.25 + access), "nor do those of two buffers");
     tap_ok(is_close(moves(&node, 8, 4, 1, pcoll_at(PCOLL_SEND, 0)), 0.25 + access),
            "readers of different processes do not");
+    node.machine.exclusive = 0.25;
+    tap_ok(is_close(moves(&node, 8, 1, 0, pcoll_at(PCOLL_SEND, 0)), 0.25 + (1 + 6 * 0.25) * access),
+           "readers wait for a quarter of an access of each other");
+    node.machine.exclusive = 1;
     node.machine.locked = 0;
     tap_ok(is_close(moves(&node, 8, 1, 0, pcoll_at(PCOLL_SEND, 0)), 0.25 + access),
            "readers of memory that is not locked do not");

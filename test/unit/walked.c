@@ -12,8 +12,14 @@ const struct pcoll_machine walked_networks[WALKED_NETWORKS] = {
     {.L = 1.9, .o = 0.23, .g = 0, .G = 0.000079, .rma = 0.5, .copy = 0.00008, .call = 0.2},
     {.L = 1.3, .o = 0.15, .g = 0.3, .G = 0.000086, .copy = 0.00008, .call = 0.2},
 };
-const struct pcoll_machine walked_memory = {
-    .L = 0.1, .o = 0.02, .g = 0.02, .G = 0.0001, .rma = 1.6, .copy = 0.00008, .call = 0.1};
+const struct pcoll_machine walked_memory = {.L = 0.1,
+                                            .o = 0.02,
+                                            .g = 0.02,
+                                            .G = 0.0001,
+                                            .rma = 1.6,
+                                            .copy = 0.00008,
+                                            .call = 0.1,
+                                            .exclusive = 1};
 
 const uint64_t walked_messages[WALKED_MESSAGES] = {8, 1024, 16384, 1 << 18, 4 << 20};
 

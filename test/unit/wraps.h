@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "offload/node/measure.h"
 #include "offload/node/notice.h"
 
 typedef ssize_t vm_call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
@@ -20,6 +21,10 @@ vm_call __real_process_vm_writev, __wrap_process_vm_writev;
  * piece of memory. */
 ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struct iovec *remote);
 
+void __real_pcoll_node_measure_readers(struct pcoll_measure_place *place, int rank, bool has_core,
+                                       uint64_t deadline, struct pcoll_machine *machine);
+void __wrap_pcoll_node_measure_readers(struct pcoll_measure_place *place, int rank, bool has_core,
+                                       uint64_t deadline, struct pcoll_machine *machine);
 void __real_pcoll_copy(void *to, const void *from, size_t bytes);
 void __wrap_pcoll_copy(void *to, const void *from, size_t bytes);
 void __real_pcoll_notice_close(struct pcoll_notice *notice);

@@ -21,8 +21,9 @@
  *               that holds both ranks, and those that it enters: each carries one byte at a time,
  *               at `shared`.
  *   readers     Accesses to the user memory of one process within one extent of
- *               machine.node.locked bytes follow each other, each for rma + s G; the processors
- *               wait, and use what others share only from then on.
+ *               machine.node.locked bytes take rma + s G each, and wait for each other for the
+ *               part machine.node.exclusive of it; the processors wait, and use what others share
+ *               only from then on.
  *   ports       A node has `ports` of them; rail r uses number r mod ports. Out: a message holds
  *               the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of a node share the
  *               ports, in the order in which they ask.

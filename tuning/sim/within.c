@@ -118,7 +118,8 @@ static double *lock_of(struct pcoll_engine *e, int peer, enum pcoll_buffer buffe
                      (buffer == PCOLL_SEND ? place : half + place)];
 }
 
-/* The access takes one lock after the other, each for the time of its bytes there. */
+/* The access takes one lock after the other, each for the time of its bytes there, or the part of
+ * it for which others wait. */
 static double follow(struct pcoll_engine *e, int peer, const struct pcoll_kind *kind, double begin,
                      double access)
 {
@@ -130,9 +131,10 @@ static double follow(struct pcoll_engine *e, int peer, const struct pcoll_kind *
         const double number = floor(at / locked);
         const double next = number * locked + locked < to ? number * locked + locked : to;
         double *free = lock_of(e, peer, pcoll_kind_remote(kind), (uint64_t)number);
+        const double time = access * (next - at) / bytes, first = pcoll_larger(end, *free);
 
-        end = pcoll_larger(end, *free) + access * (next - at) / bytes;
-        *free = end;
+        end = first + time;
+        *free = first + time * e->node.exclusive;
         at = next;
     }
     return end;

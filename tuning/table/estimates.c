@@ -65,6 +65,7 @@ struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estim
     machine.cache = optional(estimates, PCOLL_PARAMETER_CACHE, PCOLL_CACHE_MIB);
     machine.share = optional(estimates, PCOLL_PARAMETER_SHARE, 0);
     machine.own = optional(estimates, PCOLL_PARAMETER_OWN, 0);
+    machine.exclusive = optional(estimates, PCOLL_PARAMETER_EXCLUSIVE, 1);
     return machine;
 }
 
