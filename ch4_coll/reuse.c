@@ -23,13 +23,11 @@ unsigned long MPIDI_PCOLL_reused_count = 0;
 
 static size_t all_bytes = 0; /* of all plans that are kept */
 
-/* The data, with what it owns, which *data does not any more. */
-static struct MPIDI_PCOLL_data take_data(struct MPIDI_PCOLL_data *data)
+/* What *from owns becomes that of *to. */
+static void hand_over(struct MPIDI_PCOLL_data *to, struct MPIDI_PCOLL_data *from)
 {
-    const struct MPIDI_PCOLL_data taken = *data;
-
-    data->is_packed = false;
-    return taken;
+    *to = *from;
+    from->is_packed = false;
 }
 
 /* ---- what a call asks for ---- */
@@ -154,6 +152,13 @@ static bool can_move(const struct MPIDI_PCOLL_plan *plan)
     return plan->bound->can_move && plan->medium->move && plan->nkept == 0;
 }
 
+/* Packed data refers to datatypes, so it stays with the request and ends with that. */
+static void leave_packed(struct MPIDI_PCOLL_data *left, struct MPIDI_PCOLL_data *data)
+{
+    if (data->is_packed)
+        hand_over(left, data);
+}
+
 bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
 {
     struct MPIDI_PCOLL_comm *state = plan->state;
@@ -170,9 +175,9 @@ bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
     if (!idle)
         return false;
     *idle = (struct MPIDI_PCOLL_idle){.plan = *plan, .bytes = bytes, .next = state->idle};
-    /* packed data refers to datatypes, so it ends with the request */
-    *plan = (struct MPIDI_PCOLL_plan){
-        .state = state, .in = take_data(&idle->plan.in), .out = take_data(&idle->plan.out)};
+    *plan = (struct MPIDI_PCOLL_plan){.state = state};
+    leave_packed(&plan->in, &idle->plan.in);
+    leave_packed(&plan->out, &idle->plan.out);
     state->idle = idle;
     all_bytes += bytes;
     drop_oldest(state);
@@ -271,7 +276,7 @@ static const struct pcoll_user_layout *replace(struct MPIDI_PCOLL_data *had,
 {
     const bool has_layout = had->layout.pack != NULL;
 
-    *had = take_data(data);
+    hand_over(had, data);
     return has_layout ? MPIDI_PCOLL_data_lay_out(had) : NULL;
 }
 
