@@ -1,20 +1,6 @@
-/* Blocks and neighbors; the contract is in blocks.h. */
+/* Neighbors; the contract is in blocks.h. */
 
 #include "blocks.h"
-
-struct MPIDI_PCOLL_block MPIDI_PCOLL_block(const struct MPIDI_PCOLL_blocks *blocks, int i)
-{
-    const MPI_Aint displ = blocks->displs ? blocks->displs[i] : i * blocks->count;
-    MPI_Aint unit = 1;
-
-    if (blocks->is_one)
-        unit = 0;
-    else if (!blocks->types)
-        MPIR_Datatype_get_extent_macro(blocks->type, unit);
-    return (struct MPIDI_PCOLL_block){.user = blocks->buffer + displ * unit,
-                                      .count = blocks->counts ? blocks->counts[i] : blocks->count,
-                                      .type = blocks->types ? blocks->types[i] : blocks->type};
-}
 
 int MPIDI_PCOLL_neighbors_init(struct MPIDI_PCOLL_neighbors *neighbors, MPIR_Comm *comm)
 {

@@ -41,8 +41,21 @@ static inline struct MPIDI_PCOLL_blocks MPIDI_PCOLL_unequal(const void *buffer,
 }
 
 /* Not all arguments are significant on all ranks, so datatypes are not looked at before a block is
- * asked for. */
-struct MPIDI_PCOLL_block MPIDI_PCOLL_block(const struct MPIDI_PCOLL_blocks *blocks, int i);
+ * asked for. Inline, since every promoted call asks, and every init for each edge. */
+static inline struct MPIDI_PCOLL_block MPIDI_PCOLL_block(const struct MPIDI_PCOLL_blocks *blocks,
+                                                         int i)
+{
+    const MPI_Aint displ = blocks->displs ? blocks->displs[i] : i * blocks->count;
+    MPI_Aint unit = 1;
+
+    if (blocks->is_one)
+        unit = 0;
+    else if (!blocks->types)
+        MPIR_Datatype_get_extent_macro(blocks->type, unit);
+    return (struct MPIDI_PCOLL_block){.user = blocks->buffer + displ * unit,
+                                      .count = blocks->counts ? blocks->counts[i] : blocks->count,
+                                      .type = blocks->types ? blocks->types[i] : blocks->type};
+}
 
 /* The arguments of a call, as they are; what the call lacks is 0. */
 struct MPIDI_PCOLL_arguments {

@@ -105,7 +105,7 @@ static bool is_same_block(const struct MPIDI_PCOLL_block *a, const struct MPIDI_
     return a->user == b->user && a->count == b->count && a->type == b->type;
 }
 
-/* Sets `bytes` of each edge, and `first` to its position among packed blocks. */
+/* Sets `data` and `bytes` of each edge, and `first` to its position among packed blocks. */
 static struct extent measure(struct MPIDI_PCOLL_edge *edges, int n)
 {
     struct extent all = {.contiguous = true};
@@ -118,16 +118,17 @@ static struct extent measure(struct MPIDI_PCOLL_edge *edges, int n)
         MPIDI_Datatype_check_contig_size_lb(block->type, block->count, contiguous, bytes, true_lb);
         edges[i].edge.bytes = (uint64_t)bytes;
         edges[i].edge.first = (uint64_t)all.bytes;
+        edges[i].data = block->user + true_lb;
         if (bytes == 0)
             continue;
         if (i > 0 && is_same_block(block, &edges[i - 1].block)) {
             edges[i].edge.first = edges[i - 1].edge.first;
             continue;
         }
-        if (all.bytes == 0 || block->user + true_lb < all.low)
-            all.low = block->user + true_lb;
-        if (all.bytes == 0 || block->user + true_lb + bytes > all.high)
-            all.high = block->user + true_lb + bytes;
+        if (all.bytes == 0 || edges[i].data < all.low)
+            all.low = edges[i].data;
+        if (all.bytes == 0 || edges[i].data + bytes > all.high)
+            all.high = edges[i].data + bytes;
         all.bytes += bytes;
         all.contiguous = all.contiguous && contiguous;
     }
@@ -145,13 +146,8 @@ static bool is_near(const struct extent *all)
 /* The positions of blocks that stay where they are. */
 static void use_in_place(struct MPIDI_PCOLL_edge *edges, int n, char *low)
 {
-    for (int i = 0; i < n; i++) {
-        const struct MPIDI_PCOLL_block *block = &edges[i].block;
-        MPI_Aint bytes, true_lb;
-
-        MPIDI_Datatype_check_size_lb(block->type, block->count, bytes, true_lb);
-        edges[i].edge.first = bytes > 0 ? (uint64_t)(block->user + true_lb - low) : 0;
-    }
+    for (int i = 0; i < n; i++)
+        edges[i].edge.first = edges[i].edge.bytes > 0 ? (uint64_t)(edges[i].data - low) : 0;
 }
 
 /* One of several blocks, settled with the others. */

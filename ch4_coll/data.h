@@ -36,6 +36,7 @@ struct MPIDI_PCOLL_data {
 struct MPIDI_PCOLL_edge {
     struct pcoll_edge edge;
     struct MPIDI_PCOLL_block block;
+    char *data; /* where its first byte is, without gaps */
 };
 
 /* Describe user data; allocates `packed` if `outer` is NULL and the data is not contiguous. `outer`
@@ -52,9 +53,9 @@ int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_A
 int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                                MPI_Datatype type);
 
-/* Describe the blocks of n edges; sets `first` and `bytes` of each. They are packed if one of them
- * is not contiguous, if memory far from all of them lies in between, or if `is_copy` is true; only
- * then is there a buffer before it is settled. */
+/* Describe the blocks of n edges; sets `data`, `first` and `bytes` of each. They are packed if one
+ * of them is not contiguous, if memory far from all of them lies in between, or if `is_copy` is
+ * true; only then is there a buffer before it is settled. */
 int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCOLL_edge *edges,
                                  int n, bool is_copy);
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
