@@ -28,13 +28,17 @@ double pcoll_cost_arrival(const struct pcoll_machine *machine, int ranks)
     return ranks > 2 ? 2 * machine->L : 0;
 }
 
+void pcoll_cost_contend_in_node(int ranks, bool mapped, struct pcoll_machine *machine)
+{
+    machine->arrival = pcoll_cost_arrival(machine, ranks);
+    machine->locked = ranks > 2 && !mapped ? 2 * MIB : 0;
+}
+
 void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
                         struct pcoll_machine *machine)
 {
-    const bool is_contended = !pcoll_is_over_wire(signature) && signature->nranks > 2;
-
-    machine->arrival = is_contended ? pcoll_cost_arrival(machine, signature->nranks) : 0;
-    machine->locked = is_contended && !mapped ? 2 * MIB : 0;
+    pcoll_cost_contend_in_node(pcoll_is_over_wire(signature) ? 1 : signature->nranks, mapped,
+                               machine);
 }
 
 double pcoll_cost_accessors(const struct pcoll_machine *machine, double ranks, double stride)

@@ -87,13 +87,15 @@ void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *si
  * signal. 0 for two ranks, where nobody contends. */
 double pcoll_cost_arrival(const struct pcoll_machine *machine, int ranks);
 
-/* Sets what tables do not have. Both are 0 between nodes and on two ranks:
+/* Set what tables do not have, for a call, or for so many ranks of a node. Both are 0 between nodes
+ * and on two ranks:
  * - arrival: pcoll_cost_arrival;
  * - locked, unless ranks have mapped each other's memory: the kernel locks a page of its page table
  * for each page that it reads or writes for another process (cf. Chakraborty et al., CLUSTER 2017).
  * One maps 2 MiB of pages of 4 KiB. */
 void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
                         struct pcoll_machine *machine);
+void pcoll_cost_contend_in_node(int ranks, bool mapped, struct pcoll_machine *machine);
 
 /* How many of `ranks` ranks of a node access the user memory of one process at the same time, if
  * they do so at places `stride` bytes apart (0: the same one). The others wait. Less than 1 where

@@ -357,7 +357,7 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
         node->cores = caps->cores;
         take_measured(node, caps->measured);
         if (search->signature->levels) /* the same for all candidates, with and without levels */
-            node->arrival = pcoll_cost_arrival(node, pcoll_ranks_per_node(search->signature));
+            pcoll_cost_contend_in_node(pcoll_ranks_per_node(search->signature), caps->mapped, node);
         search->machine.node = node;
     }
     search->limits =

@@ -352,6 +352,13 @@ struct pace {
     double up, down, more, next;
 };
 
+/* The number of ranks of a node that lead none. */
+static double followers_of(const struct pcoll_signature *signature,
+                           const struct pcoll_two_tree *two)
+{
+    return two->teams.topology ? pcoll_ranks_per_node(signature) - 1 : 0;
+}
+
 /* Between teams a rank sends a segment up each tree and two down one; with few ranks, fewer. A
  * leader reduces what the others of its node have, in both trees. Where port and processors are
  * equally busy, they wait for each other at times. */
@@ -363,13 +370,15 @@ static struct pace pace_of(const struct pcoll_signature *signature,
     const bool is_wire = pcoll_is_over_wire(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), o = machine->o, g = machine->g;
     const double kids = two->teams.count > 2 ? 2 : 1, ups = two->teams.count > 3 ? 2 : 1;
-    const double followers = two->teams.topology ? pcoll_ranks_per_node(signature) - 1 : 0;
+    const double followers = followers_of(signature, two);
     const double one = crowd * bytes * node.reduce;
     const double put = crowd * (is_wire ? o : o + bytes * node.copy);
     const double user = crowd * (machine->rma + (is_wire ? o : o + bytes * (node.G + node.put)));
     const double length = is_wire ? g + bytes * machine->G : 0;
     const double port = is_wire ? ups * length + kids * (machine->rma + length) : 0;
-    const double work = ups * put + kids * user + crowd * node.o + (kids + 3 * followers) * one;
+    const double telling = crowd * TREES * followers * node.o;
+    const double work =
+        ups * put + kids * user + crowd * node.o + (kids + 3 * followers) * one + telling;
     const double wave = pcoll_cost_wave(signature, machine, 0, true) - (is_wire ? g : 0);
 
     return (struct pace){
@@ -389,6 +398,29 @@ static double work_of_follower(const struct pcoll_signature *signature,
            (2 * node->o + bytes * node->copy + node->rma + bytes * node->G);
 }
 
+/* Followers signal a counter of their leader, and read its memory: by how much longer than one of
+ * them all need to give a segment, and to get one of each tree. */
+struct queue {
+    double in, out;
+};
+
+static struct queue queue_of(const struct pcoll_signature *signature, double followers, int nlanes,
+                             const struct pcoll_machine *node, double bytes)
+{
+    const double arrival = pcoll_cost_crowd(signature, node) > 1 ? 0 : node->arrival;
+    const double readers = nlanes * followers, lane = (double)signature->bytes / nlanes;
+    const double get = node->rma + bytes * node->G;
+    double at_once;
+
+    if (readers == 0)
+        return (struct queue){0, 0};
+    at_once = pcoll_cost_accessors(node, readers, pcoll_lesser(lane, node->locked) / followers);
+    return (struct queue){
+        .in = (followers - 1) * arrival,
+        .out = pcoll_larger((readers / at_once - 1) * get, (readers - 1) * arrival),
+    };
+}
+
 /* A rank cannot send faster than results come back. At every level but one a segment has a sibling,
  * and meets one of the other tree at the port. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -403,15 +435,18 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pace pace = pace_of(signature, &two, machine, bytes);
     const double follower = work_of_follower(signature, &node, bytes);
     const bool has_followers = two.teams.topology != NULL;
+    const struct queue queue =
+        queue_of(signature, followers_of(signature, &two), cut.nlanes, &node, bytes);
     const double within =
         has_followers || !pcoll_is_over_wire(signature)
             ? 2 * pcoll_cost_wave(signature, &node, 0, true) + follower + bytes * node.reduce
             : 0;
     const double crossings = two.teams.count > 3 ? 2 * (depth - 1) : 0;
-    const double first = depth * (pace.up + pace.down) + crossings * pace.more + within;
+    const double first =
+        depth * (pace.up + pace.down) + crossings * pace.more + within + queue.in + queue.out;
     const double back = n > cut.slots ? first / cut.slots : 0;
-    const double next =
-        pcoll_larger(pcoll_larger(pace.next, back), has_followers ? cut.nlanes * follower : 0);
+    const double next = pcoll_larger(pcoll_larger(pace.next, back),
+                                     has_followers ? cut.nlanes * follower + queue.out : 0);
     const double meet = n - 1 < crossings ? n - 1 : crossings;
 
     return machine->call + first + (n - 1) * next + 0.85 * meet * pace.more;

@@ -82,8 +82,43 @@ static const struct {
     {PCOLL_REDUCE_SCATTER_BLOCK, "node_aware", {.segment = 1 << 20}, 0.3},
 };
 
+/* Where each rank has a core, those of a node follow each other to the counters and to the memory
+ * of their leader. */
+static void check_queues(enum pcoll_coll coll, const char *name, struct pcoll_params params,
+                         double allowed)
+{
+    static const int shapes[][2] = {{2, 3}, {3, 8}, {4, 16}, {16, 4}, {4, 64}}; /* nodes, members */
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+    struct pcoll_machine memory = walked_memory;
+    struct walked_range range = WALKED_NOTHING;
+
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        const int members = shapes[i][1], nranks = shapes[i][0] * members;
+        struct pcoll_topology *topology = walked_spread(nranks, members);
+
+        pcoll_cost_contend_in_node(members, false, &memory);
+        for (size_t m = 0; m < WALKED_MESSAGES; m++)
+            for (int n = 0; n < WALKED_NETWORKS; n++) {
+                const struct pcoll_signature signature = {.coll = coll,
+                                                          .nranks = nranks,
+                                                          .bytes = walked_messages[m],
+                                                          .topology = topology};
+                struct pcoll_machine machine = walked_networks[n];
+
+                machine.node = &memory;
+                walked_compare(row, &signature, &params, &machine, &range);
+            }
+        pcoll_topology_destroy(topology);
+    }
+    walked_ok(&range, allowed, "%s %s, segment %d, of ranks that follow each other",
+              pcoll_coll_name(coll), name, (int)params.segment);
+}
+
 int main(void)
 {
+    for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
+        check_queues(PCOLL_ALLREDUCE, "two_tree", (struct pcoll_params){.segment = segment, USER},
+                     0.36);
     for (int members = 2; members <= 4; members *= 2)
         for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
             check(forms[i].coll, forms[i].name, &forms[i].params, members, forms[i].allowed);
