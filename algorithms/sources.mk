@@ -55,6 +55,7 @@ pcoll_sources += \
     %D%/shape/fold.h %D%/shape/fold.c \
     %D%/shape/doubling.h %D%/shape/doubling.c \
     %D%/allreduce/butterfly.c \
+    %D%/shape/grid.h %D%/shape/grid.c \
     %D%/shape/halving.h %D%/shape/halving.c \
     %D%/allreduce/halving.c \
     %D%/shape/sliced_get.h %D%/shape/sliced_get.c \

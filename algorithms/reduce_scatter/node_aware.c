@@ -9,29 +9,42 @@
  *   between  member j puts each block of its sum into the communication buffer of the rank that
  *            owns the block, which reduces the sums of all teams by one REDUCE.
  *
+ * Members in parts, on levels below the teams, have a grid (shape/grid.h) and do the first step
+ * once for each depth: the ranges of the members that have the same number in their parts follow
+ * each other, and are reduced at first in each part of the last level, by its member of that
+ * number; these members then do the same with each other, part by part, until each has its own
+ * range.
+ *
  * Ranges that are long go in segments, whatever the blocks in them, through two counters in turn,
  * so that a member puts the sums of one segment while the operands of the next one arrive. A rank
  * that is alone in its team puts its blocks at once.
  *
  * Source: reduce_scatter_block over several lanes (Traeff and Hunold 2020, "Decomposing MPI
  * collectives for exploiting multi-lane communication"). There the members of a lane are the
- * owners, so that the blocks of a range do not follow each other. Segments are ours.
+ * owners, so that the blocks of a range do not follow each other. Segments and parts are ours.
  *
  *      N = 5, nodes {0 1 2} {3 4}:   0, 1, 2 and 3, 4: ranges 01 23 4 and 012 34
  *                                    0 -> 0 1, 1 -> 2 3, 2 -> 4 and 3 -> 0 1 2, 4 -> 3 4: sums
  *
+ *      node of caches {0 1} {2 3}, ranges abcd of 0, 2, 1, 3:   1.ab -> 0, 0.cd -> 1, 3.ab -> 2,
+ *                                    2.cd -> 3 | 2.a -> 0, 0.b -> 2, 3.c -> 1, 1.d -> 3
+ *
  * Cost, P teams of s ranks: 2 L; s + P puts and 2 REDUCEs for each rank, s - 1 and P signals at a
  * counter; M (1 + 1 / s) (copy + reduce) for vectors of M bytes, of which a node sends no more than
- * M. Four counters. If the operator does not commute and the ranks of some team do not follow each
- * other, or if every rank is a team of its own, this is direct. Condition: a member puts operands
- * of (a segment of) k + 2 when it has reduced k + 1, for which all members have given theirs after
- * they had reduced k, so two banks are enough. A rank is done when it has sums of all teams, for
- * which all ranks have started (lemma A), so two banks of sums are enough, too. In place, the
- * result takes the place of block 0, which must have left before.
+ * M. With parts of q ranks 3 L, q + s / q puts in place of s, as many signals, and the same bytes.
+ * Four counters. If the operator does not commute and the ranks of some team do not follow each
+ * other, or if every rank is a team of its own, this is direct.
+ *
+ * Condition: a member puts operands of (a segment of) k + 2 when it has reduced k + 1, for which
+ * all mates have given theirs after they had reduced k, so two banks are enough. That holds for
+ * each depth, as a member whose mates of the last depth have given it theirs also waits for what
+ * it would have put to itself. A rank is done when it has sums of all teams, for which all ranks
+ * have started (lemma A), so two banks of sums are enough, too. In place, the result takes the
+ * place of block 0, which must have left before.
  */
 #include "algorithms/cost.h"
-#include "algorithms/teams.h"
 #include "algorithms/util.h"
+#include "algorithms/shape/grid.h"
 #include "algorithms/shape/segment.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(128) << 10)
@@ -47,33 +60,92 @@ struct segments {
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
+    struct pcoll_grid grid;
     int team, member, size; /* mine */
     struct segments segments;
+    uint64_t segment;
     int phase, bank; /* the bank of the segment */
-    int trigger;     /* what the operands of the segment wait for */
+    int trigger;     /* what the operands of the segment, and of a depth, wait for */
     uint64_t threshold;
     uint64_t all; /* of my sums in an instance, and of what else its result waits for */
 };
 
-/* ---- ranges ---- */
+/* ---- members and ranges ---- */
 
-/* The owners of the blocks of a member's range. */
-static struct pcoll_segment owners_of(int nranks, int size, int member)
+/* The number of ranges of which a member has a sum at this depth: its share. */
+static int share_of(const struct pcoll_grid *grid, int depth)
 {
-    return pcoll_segment_of((uint64_t)nranks, (uint64_t)size, (uint64_t)member);
+    int share = 1;
+
+    for (int i = 0; i < depth; i++)
+        share *= grid->counts[i];
+    return share;
 }
 
-/* The member whose range has the block. */
-static int member_for(int nranks, int size, int owner)
+/* By how many mates of the last depth teams in parts turn: their first members, which are the first
+ * to put sums, then put them to different nodes. */
+static int turn_of(const struct state *s, int team)
+{
+    const int last = s->grid.depths - 1;
+
+    return last == 0 ? 0 : (int)((int64_t)team * s->grid.counts[last] / s->teams.count);
+}
+
+/* The range of a member of my team: its share at any depth consists of consecutive ones. */
+static int range_of(const struct state *s, int member)
+{
+    const struct pcoll_grid *grid = &s->grid;
+    const int last = grid->depths - 1,
+              turned = pcoll_grid_mate(grid, member, last) + turn_of(s, s->team);
+    int range = turned % grid->counts[last] * share_of(grid, last);
+
+    for (int depth = 0; depth < last; depth++)
+        range += pcoll_grid_mate(grid, member, depth) * share_of(grid, depth);
+    return range;
+}
+
+/* The member of any team that has a range. */
+static int member_of(const struct state *s, int team, int range)
+{
+    const struct pcoll_grid *grid = &s->grid;
+    const int last = grid->depths - 1, count = grid->counts[last], share = share_of(grid, last);
+    int member = (range / share + count - turn_of(s, team)) % count;
+
+    if (last == 0) /* the team may have another size than mine */
+        return range;
+    range %= share;
+    for (int depth = last - 1; depth >= 0; depth--) {
+        member += range / share_of(grid, depth) * pcoll_grid_stride(grid, depth);
+        range %= share_of(grid, depth);
+    }
+    return member;
+}
+
+/* The first range of its share. */
+static int first_range(const struct state *s, int member, int depth)
+{
+    const int share = share_of(&s->grid, depth);
+
+    return range_of(s, member) / share * share;
+}
+
+/* The owners of the blocks of a range, of `size` ranges. */
+static struct pcoll_segment owners_of(int nranks, int size, int range)
+{
+    return pcoll_segment_of((uint64_t)nranks, (uint64_t)size, (uint64_t)range);
+}
+
+/* The range that has the block. */
+static int range_for(int nranks, int size, int owner)
 {
     const int count = nranks / size, longer = nranks % size;
 
     return owner < longer * (count + 1) ? owner / (count + 1) : (owner - longer) / count;
 }
 
-static struct pcoll_segment bytes_of(const struct pcoll_signature *signature, int size, int member)
+static struct pcoll_segment bytes_of(const struct pcoll_signature *signature, int size, int range)
 {
-    const struct pcoll_segment owners = owners_of(signature->nranks, size, member);
+    const struct pcoll_segment owners = owners_of(signature->nranks, size, range);
     const uint64_t first = pcoll_block_first(signature, (int)owners.first);
     const uint64_t end = pcoll_block_first(signature, (int)(owners.first + owners.count));
 
@@ -101,10 +173,10 @@ static bool is_told(const struct pcoll_signature *signature, int owner, struct p
            (segment == 0 && pcoll_block_bytes(signature, owner) == 0);
 }
 
-/* Of the longest range, at most. */
-static uint64_t range_bytes(const struct pcoll_signature *signature, int size)
+/* Of so many ranges, at most. */
+static uint64_t ranges_bytes(const struct pcoll_signature *signature, int size, int ranges)
 {
-    const uint64_t owners = owners_of(signature->nranks, size, 0).count;
+    const uint64_t owners = owners_of(signature->nranks, size, 0).count * (uint64_t)ranges;
     const uint64_t all = pcoll_block_first(signature, signature->nranks);
 
     return owners * signature->bytes < all ? owners * signature->bytes : all;
@@ -114,45 +186,86 @@ static uint64_t range_bytes(const struct pcoll_signature *signature, int size)
 static struct segments segments_of(const struct pcoll_signature *signature, int size,
                                    const struct pcoll_params *params)
 {
-    const uint64_t bytes = range_bytes(signature, size), unit = pcoll_unit_of(signature);
+    const uint64_t bytes = ranges_bytes(signature, size, 1), unit = pcoll_unit_of(signature);
     const uint64_t n = size > 1 ? pcoll_segment_count(bytes, params->segment, DEFAULT_SEGMENT) : 1;
     const uint64_t segment = pcoll_segment_of(bytes / unit, n, 0).count * unit;
 
     return (struct segments){pcoll_quotient_up(bytes, segment), segment};
 }
 
-/* Bytes of SEND: those of a member's range in segment i. */
-static struct pcoll_segment cut_of(const struct pcoll_signature *signature, int size, int member,
+/* Bytes of SEND: those of a range in segment i. */
+static struct pcoll_segment cut_of(const struct pcoll_signature *signature, int size, int range,
                                    struct segments segments, uint64_t i)
 {
-    const struct pcoll_segment range = bytes_of(signature, size, member);
-    const uint64_t first = i * segments.bytes < range.count ? i * segments.bytes : range.count;
-    const uint64_t left = range.count - first;
+    const struct pcoll_segment bytes = bytes_of(signature, size, range);
+    const uint64_t first = i * segments.bytes < bytes.count ? i * segments.bytes : bytes.count;
+    const uint64_t left = bytes.count - first;
 
-    return (struct pcoll_segment){range.first + first,
+    return (struct pcoll_segment){bytes.first + first,
                                   left < segments.bytes ? left : segments.bytes};
 }
 
-/* ---- TEMP: two banks of sums of the teams, the sum of my range, two banks of operands ---- */
+/* A share goes in pieces: whole, or if ranges have several segments, one of each range. */
+static int pieces_of(const struct pcoll_grid *grid, struct segments segments, int depth)
+{
+    return segments.count == 1 ? 1 : share_of(grid, depth);
+}
+
+static int pieces(const struct state *s, int depth)
+{
+    return pieces_of(&s->grid, s->segments, depth);
+}
+
+/* Bytes of SEND: those of a piece of a member's share in this segment. */
+static struct pcoll_segment piece_of(const struct state *s, int member, int depth, int piece)
+{
+    const struct pcoll_signature *signature = &s->plan->signature;
+    const int first = first_range(s, member, depth);
+    const int last = first + share_of(&s->grid, depth) - 1;
+    const uint64_t begin = bytes_of(signature, s->size, first).first;
+    const struct pcoll_segment end = bytes_of(signature, s->size, last);
+
+    if (s->segments.count == 1)
+        return (struct pcoll_segment){begin, end.first + end.count - begin};
+    return cut_of(signature, s->size, first + piece, s->segments, s->segment);
+}
+
+/* ---- TEMP: two banks of sums of the teams, the sum of my range, and for each depth two banks of
+ * operands and, but for the first, of my sum ---- */
 
 struct room {
-    uint64_t sums, range, operand, all; /* sums: of a bank */
+    uint64_t sums, range, all;         /* sums: of a bank */
+    uint64_t piece[PCOLL_GRID_DEPTHS]; /* of an operand */
 };
 
+/* The number of operands and sums in a bank of a depth. */
+static int slots_of(const struct pcoll_grid *grid, int depth)
+{
+    return grid->counts[depth] - 1 + (depth > 0);
+}
+
 static struct room room_of(const struct pcoll_signature *signature, int count, int size,
-                           struct segments segments)
+                           const struct pcoll_grid *grid, struct segments segments)
 {
     const uint64_t sums = (uint64_t)count * pcoll_whole_lines(signature->bytes);
-    const uint64_t range = size > 1 ? pcoll_whole_lines(range_bytes(signature, size)) : 0;
-    const uint64_t operand = pcoll_whole_lines(segments.bytes);
+    const uint64_t range = size > 1 ? pcoll_whole_lines(ranges_bytes(signature, size, 1)) : 0;
+    struct room room = {.sums = sums, .range = range, .all = 2 * sums + range};
 
-    return (struct room){sums, range, operand,
-                         2 * sums + range + (uint64_t)(2 * (size - 1)) * operand};
+    for (int depth = 0; depth < grid->depths; depth++) {
+        const uint64_t slots = (uint64_t)(2 * slots_of(grid, depth));
+        const uint64_t bytes = segments.count > 1
+                                   ? segments.bytes
+                                   : ranges_bytes(signature, size, share_of(grid, depth));
+
+        room.piece[depth] = pcoll_whole_lines(bytes);
+        room.all += slots * (uint64_t)pieces_of(grid, segments, depth) * room.piece[depth];
+    }
+    return room;
 }
 
 static struct room room(const struct state *s)
 {
-    return room_of(&s->plan->signature, s->teams.count, s->size, s->segments);
+    return room_of(&s->plan->signature, s->teams.count, s->size, &s->grid, s->segments);
 }
 
 /* Where an owner keeps the sum of a team for it. */
@@ -167,20 +280,48 @@ static struct pcoll_place sum_at(const struct state *s, int team, uint64_t offse
 /* The sum of my team, of bytes from `first` on; a rank that is alone has it in SEND. */
 static struct pcoll_place own_sum_at(const struct state *s, uint64_t first)
 {
-    const struct pcoll_segment range = bytes_of(&s->plan->signature, s->size, s->member);
+    const struct pcoll_segment range =
+        bytes_of(&s->plan->signature, s->size, range_of(s, s->member));
 
     if (s->size == 1)
         return pcoll_at(PCOLL_SEND, first);
     return pcoll_at(PCOLL_TEMP, 2 * room(s).sums + first - range.first);
 }
 
-/* Where `owner` of my team keeps the operand of `member`. */
-static struct pcoll_place operand_at(const struct state *s, int owner, int member)
+/* A piece in a slot of this bank. */
+static struct pcoll_place slot_at(const struct state *s, int depth, int slot, int piece)
 {
     const struct room r = room(s);
-    const int number = s->bank * (s->size - 1) + member - (member > owner);
+    uint64_t offset = 2 * r.sums + r.range;
 
-    return pcoll_at(PCOLL_TEMP, 2 * r.sums + r.range + (uint64_t)number * r.operand);
+    for (int i = 0; i < depth; i++)
+        offset += (uint64_t)(2 * slots_of(&s->grid, i) * pieces(s, i)) * r.piece[i];
+    slot += s->bank * slots_of(&s->grid, depth);
+    return pcoll_at(PCOLL_TEMP,
+                    offset + (uint64_t)(slot * pieces(s, depth) + piece) * r.piece[depth]);
+}
+
+/* Where a mate keeps the operand of another one. */
+static struct pcoll_place operand_at(const struct state *s, int depth, int owner, int mate,
+                                     int piece)
+{
+    return slot_at(s, depth, mate - (mate > owner), piece);
+}
+
+/* What I have of a range at this depth, of bytes of its piece from `first` on: my vector, which is
+ * the sum of the depth after the last, or the sum of the mates of this one. */
+static struct pcoll_place part_at(const struct state *s, int depth, int range, uint64_t first)
+{
+    const int piece = s->segments.count == 1 ? 0 : range - first_range(s, s->member, depth);
+    struct pcoll_place place;
+
+    if (depth == s->grid.depths)
+        return pcoll_at(PCOLL_SEND, first);
+    if (depth == 0)
+        return own_sum_at(s, first);
+    place = slot_at(s, depth, s->grid.counts[depth] - 1, piece);
+    place.offset += first - piece_of(s, s->member, depth, piece).first;
+    return place;
 }
 
 /* ---- entries ---- */
@@ -201,57 +342,113 @@ static struct pcoll_entry await(struct state *s, struct pcoll_entry put, struct 
     return pcoll_entry_done(put, counter_of_sums(s), 1);
 }
 
-static void put_operands(struct state *s, uint64_t segment)
+/* A counter receives operands of the last depth first. One outweighs all of the depths that follow,
+ * which may come early. */
+static uint64_t weight_of(const struct state *s, int depth)
 {
-    for (int i = 1; i < s->size; i++) {
-        const int member = (s->member + i) % s->size;
-        const int peer = pcoll_team_rank(&s->teams, s->team, member);
-        const struct pcoll_segment cut =
-            cut_of(&s->plan->signature, s->size, member, s->segments, segment);
+    uint64_t weight = 1;
+
+    for (int i = 0; i < depth; i++)
+        weight *= (uint64_t)((s->grid.counts[i] - 1) * pieces(s, i) + 1);
+    return weight;
+}
+
+static int mine_of(const struct state *s, int depth)
+{
+    return pcoll_grid_mate(&s->grid, s->member, depth);
+}
+
+static void put_operand(struct state *s, int depth, int mate)
+{
+    const int mine = mine_of(s, depth), last = s->grid.depths - 1;
+    const int member = s->member + (mate - mine) * pcoll_grid_stride(&s->grid, depth);
+    const int peer = pcoll_team_rank(&s->teams, s->team, member);
+
+    for (int i = 0; i < pieces(s, depth); i++) {
+        const struct pcoll_segment cut = piece_of(s, member, depth, i);
+        const int range = first_range(s, member, depth) + i;
         struct pcoll_entry put =
-            pcoll_entry_put(s->trigger, s->threshold, pcoll_at(PCOLL_SEND, cut.first), peer,
-                            operand_at(s, member, s->member), cut.count);
+            pcoll_entry_put(s->trigger, s->threshold, part_at(s, depth + 1, range, cut.first), peer,
+                            operand_at(s, depth, mate, mine, i), cut.count);
 
-        put = pcoll_entry_signal(put, peer, OPERANDS + s->bank, 1);
-        pcoll_plan_add(s->plan, await(s, put, cut));
+        put = pcoll_entry_signal(put, peer, OPERANDS + s->bank, weight_of(s, depth));
+        pcoll_plan_add(s->plan, depth == last ? await(s, put, cut) : put);
     }
 }
 
-/* Returns whether my result waits for the sum: it is reduced from it or, in place, overwrites an
- * operand of it. */
-static bool is_awaited(const struct state *s, struct pcoll_segment cut)
+static void put_operands(struct state *s, int depth)
 {
-    const struct pcoll_signature *signature = &s->plan->signature;
-
-    return common(signature, s->plan->rank, cut).count > 0 ||
-           (signature->in_place && common(signature, 0, cut).count > 0);
+    for (int i = 1; i < s->grid.counts[depth]; i++)
+        put_operand(s, depth, (mine_of(s, depth) + i) % s->grid.counts[depth]);
 }
 
-/* The operands of the next segment, and the sums of this one, wait for the REDUCE. */
-static void reduce_operands(struct state *s, struct pcoll_segment cut)
+/* The mate whose vector is operand i: with one depth, teams may have members in any order. */
+static int operand_of(const struct state *s, int i)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
-    const int counter = OPERANDS + s->bank;
-    const uint64_t arrived = s->plan->gain[counter] + (uint64_t)s->size - 1;
-    struct pcoll_entry reduce;
 
-    for (int i = 0; i < s->size; i++) {
-        const int rank = pcoll_team_operand(&s->teams, signature, s->team, i);
-        const int member = pcoll_team_member(&s->teams, rank);
+    if (s->grid.depths > 1)
+        return i;
+    return pcoll_team_member(&s->teams, pcoll_team_operand(&s->teams, signature, s->team, i));
+}
 
-        pcoll_plan_operand(s->plan, member == s->member ? pcoll_at(PCOLL_SEND, cut.first)
-                                                        : operand_at(s, s->member, member));
+static struct pcoll_entry reduce_piece(const struct state *s, int depth, int piece,
+                                       uint64_t arrived)
+{
+    const struct pcoll_segment cut = piece_of(s, s->member, depth, piece);
+    const int mine = mine_of(s, depth), count = s->grid.counts[depth];
+    const int range = first_range(s, s->member, depth) + piece;
+
+    for (int i = 0; i < count; i++) {
+        const int mate = operand_of(s, i);
+
+        pcoll_plan_operand(s->plan, mate == mine ? part_at(s, depth + 1, range, cut.first)
+                                                 : operand_at(s, depth, mine, mate, piece));
     }
-    reduce =
-        pcoll_entry_reduce(s->plan, counter, arrived, s->size, own_sum_at(s, cut.first), cut.count);
-    pcoll_plan_add(s->plan, pcoll_entry_done(reduce, counter, 1));
+    return pcoll_entry_reduce(s->plan, OPERANDS + s->bank, arrived, count,
+                              part_at(s, depth, range, cut.first), cut.count);
+}
+
+/* Operands of the depth before, those of the next segment, and the sums of this one wait for the
+ * REDUCEs. With several depths, those of the last one also wait for what my operands wait for. */
+static void reduce_operands(struct state *s, int depth)
+{
+    const int counter = OPERANDS + s->bank, peers = s->grid.counts[depth] - 1;
+    const uint64_t weight = weight_of(s, depth);
+    uint64_t level = s->plan->gain[counter] + (uint64_t)(peers * pieces(s, depth)) * weight;
+
+    if (s->grid.depths > 1 && depth == s->grid.depths - 1 && s->trigger != PCOLL_NONE) {
+        pcoll_plan_add(
+            s->plan, pcoll_entry_done(pcoll_entry_add(s->trigger, s->threshold), counter, weight));
+        level += weight;
+    }
+    for (int i = 0; i < pieces(s, depth); i++)
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_done(reduce_piece(s, depth, i, level), counter, weight));
     s->trigger = counter;
-    s->threshold = s->plan->gain[counter] = arrived + 1;
-    if (is_awaited(s, cut)) {
-        pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_add(s->trigger, s->threshold),
-                                                 counter_of_sums(s), 1));
-        s->all++;
-    }
+    s->threshold = s->plan->gain[counter] = level + (uint64_t)pieces(s, depth) * weight;
+}
+
+/* The depth for whose REDUCEs my result waits: it is reduced from their sum or, in place,
+ * overwrites an operand of those of the last depth. PCOLL_NONE: for none. */
+static int awaited_depth(const struct state *s, struct pcoll_segment cut)
+{
+    const struct pcoll_signature *signature = &s->plan->signature;
+    const int last = s->grid.depths - 1;
+
+    if (common(signature, s->plan->rank, cut).count > 0)
+        return 0;
+    for (int i = 0; signature->in_place && i < pieces(s, last); i++)
+        if (common(signature, 0, piece_of(s, s->member, last, i)).count > 0)
+            return last;
+    return PCOLL_NONE;
+}
+
+static void await_sum(struct state *s)
+{
+    pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_add(s->trigger, s->threshold),
+                                             counter_of_sums(s), 1));
+    s->all++;
 }
 
 static void put_sum(struct state *s, int owner, struct pcoll_segment cut)
@@ -269,15 +466,16 @@ static void put_sum(struct state *s, int owner, struct pcoll_segment cut)
 }
 
 /* Teams begin with different owners. */
-static void put_sums(struct state *s, struct pcoll_segment cut, uint64_t segment)
+static void put_sums(struct state *s, struct pcoll_segment cut)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
-    const struct pcoll_segment owners = owners_of(signature->nranks, s->size, s->member);
+    const struct pcoll_segment owners =
+        owners_of(signature->nranks, s->size, range_of(s, s->member));
 
     for (uint64_t i = 0; i < owners.count; i++) {
         const int owner = (int)(owners.first + ((uint64_t)s->team + i) % owners.count);
 
-        if (owner != s->plan->rank && is_told(signature, owner, cut, segment))
+        if (owner != s->plan->rank && is_told(signature, owner, cut, s->segment))
             put_sum(s, owner, cut);
     }
 }
@@ -286,11 +484,11 @@ static void put_sums(struct state *s, struct pcoll_segment cut, uint64_t segment
 static uint64_t count_sums(const struct state *s, int size, struct segments segments)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
-    const int rank = s->plan->rank, member = member_for(signature->nranks, size, rank);
+    const int rank = s->plan->rank, range = range_for(signature->nranks, size, rank);
     uint64_t n = 0;
 
     for (uint64_t i = 0; i < segments.count; i++)
-        n += is_told(signature, rank, cut_of(signature, size, member, segments, i), i);
+        n += is_told(signature, rank, cut_of(signature, size, range, segments, i), i);
     return n;
 }
 
@@ -301,7 +499,8 @@ static void reduce_sums(struct state *s, const struct pcoll_params *params)
 
     for (int team = 0; team < s->teams.count; team++) {
         const int size = pcoll_team_size(&s->teams, team);
-        const int from = pcoll_team_rank(&s->teams, team, member_for(nranks, size, rank));
+        const int member = member_of(s, team, range_for(nranks, size, rank));
+        const int from = pcoll_team_rank(&s->teams, team, member);
 
         if (from != rank)
             s->all += count_sums(s, size, segments_of(signature, size, params));
@@ -316,6 +515,22 @@ static void reduce_sums(struct state *s, const struct pcoll_params *params)
     s->plan->gain[counter] = s->all;
 }
 
+static void build_segment(struct state *s)
+{
+    const struct pcoll_segment cut =
+        cut_of(&s->plan->signature, s->size, range_of(s, s->member), s->segments, s->segment);
+    const int awaited = awaited_depth(s, cut);
+
+    for (int depth = s->grid.depths - 1; s->size > 1 && depth >= 0; depth--) {
+        put_operands(s, depth);
+        reduce_operands(s, depth);
+        if (depth == awaited)
+            await_sum(s);
+    }
+    put_sums(s, cut);
+    s->bank = !s->bank;
+}
+
 /* Teams begin with different segments, too. */
 static void build_phase(struct state *s, const struct pcoll_params *params)
 {
@@ -325,15 +540,8 @@ static void build_phase(struct state *s, const struct pcoll_params *params)
     s->trigger = PCOLL_NONE;
     s->threshold = s->all = 0;
     for (uint64_t i = 0; i < s->segments.count; i++) {
-        const uint64_t segment = (first + i) % s->segments.count;
-        const struct pcoll_segment cut =
-            cut_of(&s->plan->signature, s->size, s->member, s->segments, segment);
-
-        put_operands(s, segment);
-        if (s->size > 1)
-            reduce_operands(s, cut);
-        put_sums(s, cut, segment);
-        s->bank = !s->bank;
+        s->segment = (first + i) % s->segments.count;
+        build_segment(s);
     }
     reduce_sums(s, params);
 }
@@ -358,8 +566,9 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     if (teams.topology == NULL)
         return direct_of(signature)->temp_bytes(signature, params);
     for (int size = sizes.min; size <= sizes.max; size++) {
+        const struct pcoll_grid grid = pcoll_grid_of(&teams, signature, size);
         const struct room r =
-            room_of(signature, teams.count, size, segments_of(signature, size, params));
+            room_of(signature, teams.count, size, &grid, segments_of(signature, size, params));
 
         most = r.all > most ? r.all : most;
     }
@@ -377,6 +586,7 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
     s.team = pcoll_team_of(&s.teams, plan->rank);
     s.member = pcoll_team_member(&s.teams, plan->rank);
     s.size = pcoll_team_size(&s.teams, s.team);
+    s.grid = pcoll_grid_of(&s.teams, &plan->signature, s.size);
     s.segments = segments_of(&plan->signature, s.size, params);
     plan->temp_bytes = room(&s).all;
     for (s.phase = 0; s.phase < plan->nphases; s.phase++)
@@ -384,22 +594,41 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
     return PCOLL_OK;
 }
 
+/* Of all operands of a team. */
+static double cost_of_team(const struct pcoll_grid *grid, const struct pcoll_signature *signature,
+                           struct segments segments, const struct pcoll_machine *machine)
+{
+    const double crowd = pcoll_cost_crowd(signature, machine), n = (double)segments.count;
+    const int size = pcoll_ranks_per_node(signature);
+    struct pcoll_link link = {*machine, 0, crowd};
+    struct pcoll_waves waves = {0};
+
+    for (int depth = 0; depth < grid->depths; depth++) {
+        const double puts = (grid->counts[depth] - 1) * pieces_of(grid, segments, depth);
+        const double share = (double)ranges_bytes(signature, size, share_of(grid, depth));
+        const double put = share / n / pieces_of(grid, segments, depth);
+
+        link.machine = pcoll_cost_node(&link.machine);
+        pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){puts, put, puts});
+    }
+    return n * waves.time;
+}
+
 /* Both stages as if one followed the other; between nodes, where the port is busy while operands
  * are reduced, the shorter one counts for a segment only. */
 static double cost_of(const struct pcoll_teams *teams, const struct pcoll_signature *signature,
                       const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
-    const struct pcoll_machine node = pcoll_cost_node(machine);
-    const double crowd = pcoll_cost_crowd(signature, machine);
     const int size = pcoll_ranks_per_node(signature);
-    const double peers = size - 1, owners = (double)signature->nranks / size;
-    const double range = (double)range_bytes(signature, size), count = teams->count;
-    const double n = (double)segments_of(signature, size, params).count;
+    const double owners = (double)signature->nranks / size, count = teams->count;
+    const double range = (double)ranges_bytes(signature, size, 1);
+    const struct segments segments = segments_of(signature, size, params);
+    const struct pcoll_grid grid = pcoll_grid_of(teams, signature, size);
     const bool is_wire = pcoll_is_over_wire(signature);
-    const struct pcoll_link link = {*machine, is_wire ? size : 0, crowd};
-    const double messages = is_wire ? owners * (count - 1) / count : owners;
-    const double operands = n * (pcoll_cost_wave(signature, &node, peers, true) + crowd * node.o) +
-                            crowd * peers * range * (node.copy + node.reduce);
+    const struct pcoll_link link = {*machine, is_wire ? size : 0,
+                                    pcoll_cost_crowd(signature, machine)};
+    const double messages = owners * (count - 1) / count;
+    const double operands = cost_of_team(&grid, signature, segments, machine);
     struct pcoll_waves sums = {0};
     double between;
 
@@ -408,7 +637,7 @@ static double cost_of(const struct pcoll_teams *teams, const struct pcoll_signat
     between = sums.time + sums.queue;
     if (is_wire)
         return machine->call + pcoll_larger(operands, between) +
-               pcoll_lesser(operands, between) / n;
+               pcoll_lesser(operands, between) / (double)segments.count;
     return machine->call + operands + between;
 }
 
@@ -433,7 +662,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_TEMP,                                                              \
         .uses_segment = 1,                                                                         \
-        .uses_teams = PCOLL_ONE_LEVEL,                                                             \
+        .uses_teams = PCOLL_NESTED_LEVELS,                                                         \
     };
 
 ROW(REDUCE_SCATTER_BLOCK, reduce_scatter_block)

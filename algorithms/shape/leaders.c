@@ -10,7 +10,7 @@ struct state {
     struct pcoll_plan *plan;
     struct pcoll_leaders by;
     enum pcoll_between_way way;
-    struct pcoll_mates mates[PCOLL_LEADERS_DEPTHS]; /* of this rank */
+    struct pcoll_mates mates[PCOLL_GRID_DEPTHS]; /* of this rank */
     uint64_t number;
     int bank;    /* of the segment: its counter, and its bank of TEMP */
     int trigger; /* what this rank's puts of the segment wait for */
@@ -19,7 +19,7 @@ struct state {
 
     /* In units: what is cut into slices at this depth. On the last one it is the segment, on any
      * other the rank's slice of the depth after it. */
-    struct pcoll_segment whole[PCOLL_LEADERS_DEPTHS];
+    struct pcoll_segment whole[PCOLL_GRID_DEPTHS];
 };
 
 /* ---- slices ---- */

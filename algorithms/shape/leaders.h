@@ -41,23 +41,22 @@
 #define PCOLL_LEADERS_H
 
 #include "algorithms/shape/doubling.h"
+#include "algorithms/shape/grid.h"
 #include "algorithms/shape/segment.h"
-#include "algorithms/teams.h"
 
-/* How vectors are cut. Depths are those of pcoll_teams_mates: 0 is that of the parts of a node. */
-enum { PCOLL_LEADERS_DEPTHS = 4 };
+/* How vectors are cut. Depths are those of a grid: 0 is that of the parts of a node. */
 struct pcoll_leaders {
     struct pcoll_teams teams;
-    struct pcoll_doubling_rounds rounds; /* among the teams, by recursive doubling */
-    int depths;                          /* with one, members are not in parts */
-    struct pcoll_team_sizes sizes[PCOLL_LEADERS_DEPTHS]; /* in mates */
-    int counts[PCOLL_LEADERS_DEPTHS]; /* of mates that lead: that many slices of what they have */
-    int count;                        /* of leaders of a team: their product */
-    uint64_t bytes[PCOLL_LEADERS_DEPTHS]; /* of the longest slice */
+    struct pcoll_doubling_rounds rounds;              /* among the teams, by recursive doubling */
+    int depths;                                       /* with one, members are not in parts */
+    struct pcoll_team_sizes sizes[PCOLL_GRID_DEPTHS]; /* in mates */
+    int counts[PCOLL_GRID_DEPTHS];     /* of mates that lead: that many slices of what they have */
+    int count;                         /* of leaders of a team: their product */
+    uint64_t bytes[PCOLL_GRID_DEPTHS]; /* of the longest slice */
     uint64_t nsegments; /* of an instance: 1 or an even number, so that each begins with the same
                          * counter */
-    uint64_t tells[PCOLL_LEADERS_DEPTHS]; /* weights of the signals that a result is there */
-    uint64_t told;                        /* more than all of these that a leader may get early */
+    uint64_t tells[PCOLL_GRID_DEPTHS]; /* weights of the signals that a result is there */
+    uint64_t told;                     /* more than all of these that a leader may get early */
 };
 struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params);

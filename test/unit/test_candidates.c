@@ -413,7 +413,9 @@ static void test_nodes(const struct pcoll_table *table, const struct pcoll_topol
     if (pcoll_topology_repeat(&nodes, levels, &nested) != PCOLL_OK)
         abort();
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++) {
-        const int gains = coll == PCOLL_BARRIER || coll == PCOLL_BCAST || coll == PCOLL_ALLREDUCE;
+        const int scatters = coll == PCOLL_REDUCE_SCATTER_BLOCK || coll == PCOLL_REDUCE_SCATTER;
+        const int gains = scatters || coll == PCOLL_BARRIER || coll == PCOLL_BCAST ||
+                          coll == PCOLL_ALLREDUCE || coll == PCOLL_ALLTOALL;
         const int has = gains || coll == PCOLL_REDUCE;
         struct question q = question_far(table, (enum pcoll_coll)coll, has ? 8 : 4096);
 
@@ -447,7 +449,7 @@ static void test_levels(struct pcoll_table *table)
     test_level(table, &levels, PCOLL_BCAST, 8);
     test_level(table, &levels, PCOLL_REDUCE, 8);
     test_level(table, &levels, PCOLL_ALLREDUCE, 65536);
-    test_level(table, &levels, PCOLL_ALLTOALL, 64);
+    test_level(table, &levels, PCOLL_ALLTOALL, 192);
     test_nodes(table, &levels);
     test_no_teams(&levels);
     test_race(table, &levels);

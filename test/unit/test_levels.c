@@ -1,7 +1,9 @@
-/* Plans for several nodes: their resources as ranks grow, which ranks communicate, and their
- * cost. */
+/* Plans for several nodes: their resources as ranks grow, which ranks communicate, whether they are
+ * right for members in parts of any number and size, and their cost. */
 #include <stdlib.h>
 
+#include "algorithms/plan/levels.h"
+#include "algorithms/proof/check.h"
 #include "algorithms/teams.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
@@ -147,6 +149,66 @@ static void check_flat(void)
     tap_ok(good, "with one rank per node, plans are those without nodes");
 }
 
+/* --- members of parts of parts --- */
+
+/* Nodes of sockets of caches. */
+struct grid {
+    int nodes, sockets, caches, members;
+};
+
+static int ranks_of(struct grid grid)
+{
+    return grid.nodes * grid.sockets * grid.caches * grid.members;
+}
+
+static void make_grid(struct grid grid, struct pcoll_topology *levels)
+{
+    int sockets[JOB_MOST_RANKS], caches[JOB_MOST_RANKS];
+    const struct pcoll_division divisions[] = {{sockets, PCOLL_LEVEL_OTHER_CACHE},
+                                               {caches, PCOLL_LEVEL_SAME_CACHE}};
+    struct pcoll_topology *nodes = blocks(ranks_of(grid), ranks_of(grid) / grid.nodes);
+
+    for (int r = 0; r < ranks_of(grid); r++) {
+        caches[r] = r / grid.members;
+        sockets[r] = caches[r] / grid.caches;
+    }
+    if (pcoll_topology_divide(nodes, ranks_of(grid), divisions, 2, levels) != PCOLL_OK)
+        abort();
+    pcoll_topology_destroy(nodes);
+}
+
+static void check_grid(enum pcoll_coll coll, const char *name, struct grid grid)
+{
+    struct job job = {
+        .algorithm = pcoll_algorithm_find(coll, name),
+        .signature = {.coll = coll, .nranks = ranks_of(grid), .bytes = 24},
+        .params = {.segment = coll == PCOLL_ALLREDUCE ? 1 : 20},
+    };
+    struct pcoll_topology levels;
+
+    make_grid(grid, &levels);
+    job.signature.topology = &levels;
+    if (job_make(&job) != PCOLL_OK)
+        abort();
+    tap_ok(pcoll_plan_check(job.plans, job.signature.nranks, stdout) == PCOLL_OK,
+           "%s %s: right on %d nodes of %d sockets, which have %d caches of %d ranks each",
+           pcoll_coll_name(coll), name, grid.nodes, grid.sockets, grid.caches, grid.members);
+    job_destroy(&job);
+    pcoll_topology_fini(&levels);
+}
+
+static void check_grids(void)
+{
+    static const struct grid grids[] = {{2, 1, 2, 4}, {2, 1, 4, 2}, {3, 2, 1, 3}, {7, 1, 3, 2},
+                                        {2, 2, 2, 2}, {3, 2, 3, 2}, {9, 1, 2, 2}, {5, 1, 2, 3}};
+
+    for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++) {
+        check_grid(PCOLL_ALLTOALL, "node_aware", grids[i]);
+        check_grid(PCOLL_REDUCE_SCATTER_BLOCK, "node_aware", grids[i]);
+        check_grid(PCOLL_ALLREDUCE, "multi_leader", grids[i]);
+    }
+}
+
 /* --- cost --- */
 
 static const struct pcoll_machine node = {
@@ -205,6 +267,7 @@ int main(void)
     check_resources();
     check_leaders();
     check_flat();
+    check_grids();
     check_costs();
     return tap_done();
 }

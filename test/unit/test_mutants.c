@@ -236,6 +236,8 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
     const int nparams = job_variants(algorithm, nranks, params);
     const int reduces = pcoll_coll_has(algorithm->coll, PCOLL_REDUCES);
     const int is_dense = pcoll_coll_has(algorithm->coll, PCOLL_NEIGHBORS); /* 6 edges a rank */
+    const int scatters = algorithm->coll == PCOLL_REDUCE_SCATTER_BLOCK ||
+                         algorithm->coll == PCOLL_REDUCE_SCATTER; /* several blocks to a member */
     const int most = is_dense ? 1 : map == JOB_ONE_NODE && !lowered ? 4 : 2;
 
     for (int i = 0; i < nparams; i++)
@@ -260,9 +262,10 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
                     job.signature.bytes *= (uint64_t)nranks;
                     job.params.segment *= (uint64_t)nranks;
                 }
-                if (nranks == JOB_EVEN_RANKS && job.params.segment) { /* leaders on two levels */
+                if (nranks == JOB_EVEN_RANKS && job.params.segment) {
                     job.params.segment = job.signature.bytes;
-                    job.signature.bytes *= 4;
+                    if (!scatters) /* leaders on two levels */
+                        job.signature.bytes *= 4;
                 }
                 if (!job_take_form(&job, form))
                     continue;

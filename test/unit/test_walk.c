@@ -261,16 +261,12 @@ static void check_many_to_one(void)
 
 enum { MEMBERS = 64 };
 
-/* Without levels, with the teams of 16 ranks and their parts of 4, and with these parts alone. */
-static void check_tree(enum pcoll_coll coll, const char *name, struct pcoll_params params,
-                       size_t first_message, double allowed)
+/* Teams of 16 ranks, and their parts of 4. */
+static struct pcoll_topology make_levels(void)
 {
-    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
-    struct pcoll_machine machines[3] = {walked_memory, walked_memory, walked_memory};
     int teams[2][MEMBERS];
     const struct pcoll_division divisions[] = {{teams[0], PCOLL_LEVEL_OTHER_CACHE},
                                                {teams[1], PCOLL_LEVEL_SAME_CACHE}};
-    struct walked_range range = WALKED_NOTHING;
     struct pcoll_topology levels;
 
     for (int r = 0; r < MEMBERS; r++) {
@@ -279,6 +275,18 @@ static void check_tree(enum pcoll_coll coll, const char *name, struct pcoll_para
     }
     if (pcoll_topology_divide(NULL, MEMBERS, divisions, 2, &levels) != PCOLL_OK)
         abort();
+    return levels;
+}
+
+/* Without levels, with the teams and their parts, and with these parts alone. */
+static void check_tree(enum pcoll_coll coll, const char *name, struct pcoll_params params,
+                       size_t first_message, double allowed)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+    struct pcoll_machine machines[3] = {walked_memory, walked_memory, walked_memory};
+    struct pcoll_topology levels = make_levels();
+    struct walked_range range = WALKED_NOTHING;
+
     for (int i = 0; i < 3; i++)
         machines[i].reduce = walked_memory.copy;
     machines[0].node = &machines[1];
@@ -295,6 +303,44 @@ static void check_tree(enum pcoll_coll coll, const char *name, struct pcoll_para
               name, params.radix);
 }
 
+/* Members in parts of parts, whose signals follow each other: in a node, and on several ones. */
+static void check_parts(enum pcoll_coll coll, uint64_t segment, double allowed)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, "node_aware");
+    const struct pcoll_params params = {.teams = 1, .segment = segment};
+    struct pcoll_machine machines[4] = {walked_networks[2], walked_memory, walked_memory,
+                                        walked_memory};
+    struct pcoll_topology levels = make_levels(), nested;
+    struct walked_range range = WALKED_NOTHING;
+
+    for (int i = 0; i < 4; i++) {
+        machines[i].reduce = walked_memory.copy;
+        machines[i].L /= i > 1 ? 2 * (i - 1) : 1;
+        machines[i].arrival = i > 0 ? pcoll_cost_arrival(&machines[i], MEMBERS) : 0;
+        machines[i].node = i < 3 ? &machines[i + 1] : NULL;
+    }
+    for (size_t m = 0; m < 3; m++)
+        for (int nodes = 1; nodes <= 4; nodes *= 2) {
+            const int nranks = nodes * MEMBERS;
+            const struct pcoll_topology far = {.nranks = nranks, .nnodes = nodes, .run = MEMBERS};
+            struct pcoll_signature signature = {
+                .coll = coll, .nranks = nranks, .bytes = walked_messages[m], .levels = &levels};
+
+            if (nodes > 1 && pcoll_topology_repeat(&far, &levels, &nested) != PCOLL_OK)
+                abort();
+            if (nodes > 1) {
+                signature.topology = &far;
+                signature.levels = &nested;
+            }
+            walked_compare(row, &signature, &params, &machines[nodes == 1], &range);
+            if (nodes > 1)
+                pcoll_topology_fini(&nested);
+        }
+    pcoll_topology_fini(&levels);
+    walked_ok(&range, allowed, "%s node_aware, segment %d, in parts", pcoll_coll_name(coll),
+              (int)segment);
+}
+
 /* The pace of many segments, and what a rank reduces that has children on several levels. */
 static void check_trees(void)
 {
@@ -304,6 +350,9 @@ static void check_trees(void)
         check_tree(PCOLL_BCAST, "eager", params, 3, 0.1);
         check_tree(PCOLL_REDUCE, "knomial", params, 1, 0.35);
     }
+    check_parts(PCOLL_ALLTOALL, 0, 0.1);
+    check_parts(PCOLL_REDUCE_SCATTER_BLOCK, 0, 0.1);
+    check_parts(PCOLL_REDUCE_SCATTER_BLOCK, 8192, 0.1);
 }
 
 /* ---- rows without a cost function ---- */
