@@ -19,8 +19,9 @@ struct board_post {
                               * that is not on the board */
     bool is_only;            /* the only copy of its instance, and no rank waits for what follows */
     bool is_opened;          /* in this instance */
-    bool is_asking;          /* the owner of the other memory for a chunk: */
-    struct pcoll_step asked; /* that chunk, as a step */
+    bool is_asking;          /* the owner of the other memory for chunks: */
+    struct pcoll_step asked; /* those chunks, as a step */
+    unsigned nasked;
     uint64_t word;           /* of the notice, when it last changed */
     uint32_t laps;           /* of the agent, then */
 };
@@ -98,10 +99,10 @@ void pcoll_node_chunk_find(const struct pcoll_node_bound *bound, const struct pc
 int pcoll_node_chunk_perform(const struct pcoll_notice *notice, const struct board_way *way,
                              struct pcoll_chunk chunk, enum pcoll_worker worker);
 
-/* The chunk is done, by the owner (helper 0) or a helper. If it was the last, give the signals of
- * the entry and close its notice. */
+/* So many chunks are done, by the owner (helper 0) or a helper. If they were the last, give the
+ * signals of the entry and close its notice. */
 void pcoll_node_chunk_finish(const struct pcoll_node_bound *bound, struct pcoll_notice *notice,
-                             unsigned helper);
+                             unsigned helper, unsigned count);
 
 /* ---- help.c ---- */
 

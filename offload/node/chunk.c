@@ -99,9 +99,9 @@ int pcoll_node_chunk_perform(const struct pcoll_notice *notice, const struct boa
 /* The signals come before the notice is closed, so that those of later steps come after them. The
  * peer's comes first: it precedes whatever the entry's own rank does after its own. */
 void pcoll_node_chunk_finish(const struct pcoll_node_bound *bound, struct pcoll_notice *notice,
-                             unsigned helper)
+                             unsigned helper, unsigned count)
 {
-    if (!pcoll_notice_finish(notice, helper))
+    if (!pcoll_notice_finish(notice, helper, count))
         return;
     pcoll_node_signal_at(bound, notice->peer, notice->peer_add);
     pcoll_node_signal_at(bound, notice->done, notice->done_add);

@@ -46,7 +46,7 @@ bool pcoll_node_help_with(struct pcoll_node_bound *bound, struct pcoll_notice *n
     if (!pcoll_notice_claim(notice, word, self, &chunk))
         return false;
     if (pcoll_node_chunk_perform(notice, &way, chunk, PCOLL_BY_HELPER) == 0) {
-        pcoll_node_chunk_finish(bound, notice, self);
+        pcoll_node_chunk_finish(bound, notice, self, chunk.count);
     } else {
         bound->board->cannot_help = true;
         pcoll_notice_return(notice);

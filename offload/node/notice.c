@@ -21,14 +21,15 @@ void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold)
     atomic_store_explicit(&notice->word, pcoll_notice_word(next), memory_order_release);
 }
 
-static struct pcoll_chunk chunk_of(const struct pcoll_notice *notice, unsigned number)
+static struct pcoll_chunk chunks_of(const struct pcoll_notice *notice, unsigned number,
+                                    unsigned count)
 {
     const uint64_t unit = notice->unit > 0 ? notice->unit : 1;
     const uint64_t each = pcoll_round_up(pcoll_quotient_up(notice->bytes, notice->nchunks), unit);
     const uint64_t first = number * each < notice->bytes ? number * each : notice->bytes;
     const uint64_t left = notice->bytes - first;
 
-    return (struct pcoll_chunk){number, first, left < each ? left : each};
+    return (struct pcoll_chunk){number, count, first, left < count * each ? left : count * each};
 }
 
 bool pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
@@ -36,10 +37,13 @@ bool pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned hel
 {
     for (;;) {
         struct pcoll_notice_state state = pcoll_notice_read(word);
+        unsigned count;
 
         if (!state.is_open || state.next >= notice->nchunks || (helper > 0 && state.held > 0))
             return false;
-        *chunk_p = chunk_of(notice, state.next++);
+        count = helper == 0 && notice->is_whole ? notice->nchunks - state.next : 1;
+        *chunk_p = chunks_of(notice, state.next, count);
+        state.next += count;
         if (helper > 0) {
             state.helper = helper;
             state.held = state.next;
@@ -58,7 +62,7 @@ bool pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word, struct p
 
     if (!state.is_open || state.held == 0 || state.is_ending)
         return false;
-    *chunk_p = chunk_of(notice, state.held - 1);
+    *chunk_p = chunks_of(notice, state.held - 1, 1);
     state.helper = state.held = 0;
     state.is_returned = false;
     return change(notice, &word, state);
@@ -76,7 +80,7 @@ void pcoll_notice_return(struct pcoll_notice *notice)
     } while (!change(notice, &word, state));
 }
 
-bool pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper)
+bool pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper, unsigned count)
 {
     uint64_t word = atomic_load_explicit(&notice->word, memory_order_relaxed);
     struct pcoll_notice_state state;
@@ -84,7 +88,8 @@ bool pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper)
 
     do {
         state = pcoll_notice_read(word);
-        is_last = ++state.done == notice->nchunks;
+        state.done += count;
+        is_last = state.done == notice->nchunks;
         if (helper > 0) {
             state.held = 0;
             state.is_ending = is_last;

@@ -89,22 +89,24 @@ struct pcoll_notice {
     uint16_t detours;    /* and goes through scratch memory, or it would do so too early */
     uint16_t is_after;   /* not before the notice in front of this one has been closed */
     uint16_t is_public;  /* anybody may perform it; otherwise its two ends */
-    char pad[2 * PCOLL_LINE_BYTES - 122];
+    uint16_t is_whole;   /* the owner claims all chunks that are left at once */
+    char pad[2 * PCOLL_LINE_BYTES - 124];
 };
 
 _Static_assert(sizeof(struct pcoll_notice) == (size_t)2 * PCOLL_LINE_BYTES, "it is two lines");
 
-/* A chunk that somebody has claimed. */
+/* What somebody has claimed: so many chunks from that number on, and their bytes. */
 struct pcoll_chunk {
-    unsigned number;
+    unsigned number, count;
     uint64_t first, bytes;
 };
 
 /* Open the notice, for the owner, in the next instance. */
 void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold);
 
-/* Claim a chunk: for the owner (helper 0), or in the name of a helper, which must have read what it
- * knows of the notice after `word`. Returns false if there is none, or something has changed. */
+/* Claim a chunk, or all that are left if the notice says so: for the owner (helper 0), or one in
+ * the name of a helper, which must have read what it knows of the notice after `word`. Returns
+ * false if there is none, or something has changed. */
 bool pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
                         struct pcoll_chunk *chunk_p);
 
@@ -118,9 +120,9 @@ void pcoll_notice_return(struct pcoll_notice *notice);
 bool pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word,
                             struct pcoll_chunk *chunk_p);
 
-/* The chunk is done. Returns whether it was the last: then the caller signals and closes the
- * notice. */
-bool pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper);
+/* So many chunks of one claim are done. Returns whether they were the last: then the caller signals
+ * and closes the notice. */
+bool pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper, unsigned count);
 
 /* Close the notice, after the signals of the entry have been given. */
 void pcoll_notice_close(struct pcoll_notice *notice);

@@ -26,15 +26,16 @@ static enum pcoll_result perform(struct pcoll_node_bound *bound, struct board_po
     post->asked.to = (char *)post->plain.to + chunk.first;
     post->asked.from = (const char *)post->plain.from + chunk.first;
     post->asked.bytes = (size_t)chunk.bytes;
+    post->nasked = chunk.count;
     post->is_asking = true;
     return pcoll_node_refused(bound, &post->asked, error);
 }
 
-static void finish(struct pcoll_node_bound *bound, struct board_post *post)
+static void finish(struct pcoll_node_bound *bound, struct board_post *post, unsigned count)
 {
     post->is_asking = false;
     bound->chunks++;
-    pcoll_node_chunk_finish(bound, post->notice, 0);
+    pcoll_node_chunk_finish(bound, post->notice, 0, count);
 }
 
 /* Ask again for the chunk that is left to the owner of the other memory, if there is one. */
@@ -44,7 +45,7 @@ static enum pcoll_result ask_again(struct pcoll_node_bound *bound, struct board_
         post->is_asking ? pcoll_node_ask(bound, &post->asked) : PCOLL_OK;
 
     if (result == PCOLL_OK && post->is_asking)
-        finish(bound, post);
+        finish(bound, post, post->nasked);
     return result;
 }
 
@@ -54,7 +55,7 @@ static enum pcoll_result do_chunk(struct pcoll_node_bound *bound, struct board_p
     const enum pcoll_result result = perform(bound, post, chunk);
 
     if (result == PCOLL_OK)
-        finish(bound, post);
+        finish(bound, post, chunk.count);
     return result;
 }
 

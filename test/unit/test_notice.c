@@ -17,7 +17,7 @@ static uint64_t word_of(struct pcoll_notice *notice)
 
 static int claims(struct pcoll_notice *notice, unsigned helper, unsigned number)
 {
-    struct pcoll_chunk chunk = {99, 0, 0};
+    struct pcoll_chunk chunk = {.number = 99};
 
     return pcoll_notice_claim(notice, word_of(notice), helper, &chunk) && chunk.number == number;
 }
@@ -83,6 +83,35 @@ static void test_chunks(void)
     tap_ok(good, "chunks of whole units cover all bytes once");
 }
 
+/* After so many chunks of helpers the owner gets the rest of the bytes. */
+static int gets_rest(uint64_t bytes, uint32_t nchunks, uint32_t by_helpers)
+{
+    struct pcoll_notice notice = {.bytes = bytes, .nchunks = nchunks, .is_whole = 1};
+    struct pcoll_chunk chunk;
+    uint64_t end = 0;
+
+    pcoll_notice_open(&notice, 0);
+    for (uint32_t i = 0; i < by_helpers; i++) {
+        (void)pcoll_notice_claim(&notice, word_of(&notice), 7, &chunk);
+        (void)pcoll_notice_finish(&notice, 7, chunk.count);
+        end += chunk.bytes;
+    }
+    return pcoll_notice_claim(&notice, word_of(&notice), 0, &chunk) && gets_none(&notice, 7) &&
+           end + chunk.bytes == bytes && (chunk.bytes == 0 || chunk.first == end) &&
+           pcoll_notice_finish(&notice, 0, chunk.count);
+}
+
+static void test_rest(void)
+{
+    int good = 1;
+
+    for (uint64_t bytes = 0; bytes < 200; bytes++)
+        for (uint32_t n = 1; n <= PCOLL_MAX_CHUNKS; n++)
+            for (uint32_t k = 0; k < n; k += n / 4 + 1)
+                good = good && gets_rest(bytes, n, k);
+    tap_ok(good, "an owner may get all chunks that are left, which are then done at once");
+}
+
 static void test_steps(void)
 {
     struct pcoll_notice notice = {.bytes = 100, .nchunks = 3};
@@ -93,11 +122,11 @@ static void test_steps(void)
     pcoll_notice_open(&notice, 5);
     tap_ok(claims(&notice, 7, 0) && gets_none(&notice, 7) && gets_none(&notice, 8),
            "a helper gets a chunk, and no helper another one meanwhile");
-    tap_ok(!pcoll_notice_finish(&notice, 7) && claims(&notice, 8, 1), "then the next one does");
+    tap_ok(!pcoll_notice_finish(&notice, 7, 1) && claims(&notice, 8, 1), "then the next one does");
     tap_ok(claims(&notice, 0, 2) && gets_none(&notice, 0), "the owner gets the last one");
-    tap_ok(!pcoll_notice_finish(&notice, 0) && pcoll_notice_is_open(&notice),
+    tap_ok(!pcoll_notice_finish(&notice, 0, 1) && pcoll_notice_is_open(&notice),
            "it is open as long as a helper holds a chunk");
-    tap_ok(pcoll_notice_finish(&notice, 8) && pcoll_notice_read(word_of(&notice)).is_ending == 1 &&
+    tap_ok(pcoll_notice_finish(&notice, 8, 1) && pcoll_notice_read(word_of(&notice)).is_ending == 1 &&
                pcoll_notice_read(word_of(&notice)).helper == 8,
            "the helper that does the last chunk ends it");
     tap_ok(!pcoll_notice_take_back(&notice, word_of(&notice), &chunk),
@@ -112,7 +141,7 @@ static void test_steps(void)
     for (int i = 0; i < 2; i++)
         (void)claims(&notice, 0, (unsigned)i + 1);
     for (int i = 0; i < 3; i++)
-        (void)pcoll_notice_finish(&notice, 0);
+        (void)pcoll_notice_finish(&notice, 0, 1);
     pcoll_notice_close(&notice);
     pcoll_notice_open(&notice, 7);
     tap_ok(!pcoll_notice_claim(&notice, old, 7, &chunk), "and in the next instance");
@@ -121,19 +150,19 @@ static void test_steps(void)
     pcoll_notice_return(&notice);
     tap_ok(pcoll_notice_read(word_of(&notice)).is_returned && gets_none(&notice, 8),
            "returned, it is no other helper's");
-    tap_ok(!pcoll_notice_finish(&notice, 0) &&
+    tap_ok(!pcoll_notice_finish(&notice, 0, 1) &&
                pcoll_notice_take_back(&notice, word_of(&notice), &chunk) && chunk.number == 0 &&
                !pcoll_notice_take_back(&notice, word_of(&notice), &chunk),
            "but the owner's, once");
-    tap_ok(!pcoll_notice_finish(&notice, 0) && claims(&notice, 0, 2) &&
-               pcoll_notice_finish(&notice, 0),
+    tap_ok(!pcoll_notice_finish(&notice, 0, 1) && claims(&notice, 0, 2) &&
+               pcoll_notice_finish(&notice, 0, 1),
            "and then it ends");
     pcoll_notice_close(&notice);
 
     pcoll_notice_open(&notice, 8);
     (void)claims(&notice, 7, 0);
     old = word_of(&notice);
-    tap_ok(!pcoll_notice_finish(&notice, 7) && claims(&notice, 8, 1) &&
+    tap_ok(!pcoll_notice_finish(&notice, 7, 1) && claims(&notice, 8, 1) &&
                !pcoll_notice_take_back(&notice, old, &chunk) &&
                pcoll_notice_read(word_of(&notice)).helper == 8,
            "what a dead helper held is not taken from the helper that came after it");
@@ -151,12 +180,13 @@ static struct race {
 
 static void copy(struct pcoll_chunk chunk)
 {
-    atomic_fetch_add(&race.copied[chunk.number], 1);
+    for (unsigned i = 0; i < chunk.count; i++)
+        atomic_fetch_add(&race.copied[chunk.number + i], 1);
 }
 
-static void finish(unsigned helper)
+static void finish(unsigned helper, struct pcoll_chunk chunk)
 {
-    if (pcoll_notice_finish(&race.notice, helper))
+    if (pcoll_notice_finish(&race.notice, helper, chunk.count))
         pcoll_notice_close(&race.notice);
 }
 
@@ -180,12 +210,12 @@ static void *help(void *argument)
         }
         copy(chunk);
         atomic_fetch_add(&race.by_helpers, 1);
-        finish(self);
+        finish(self, chunk);
     }
     return NULL;
 }
 
-/* What a helper has returned, or, one in two times, the next chunk. */
+/* What a helper has returned, or, one in two times, the next chunk, or all that are left. */
 static int gets_chunk(unsigned *seed, struct pcoll_chunk *chunk_p)
 {
     const uint64_t word = word_of(&race.notice);
@@ -202,7 +232,7 @@ static void work(unsigned *seed)
     while (pcoll_notice_is_open(&race.notice)) {
         if (gets_chunk(seed, &chunk)) {
             copy(chunk);
-            finish(0);
+            finish(0, chunk);
         } else {
             sched_yield();
         }
@@ -225,7 +255,7 @@ static int exercise_race(int instances)
     return wrong;
 }
 
-static void test_race(uint32_t nchunks, int instances)
+static void test_race(uint32_t nchunks, bool is_whole, int instances)
 {
     pthread_t threads[HELPERS];
     unsigned names[HELPERS];
@@ -234,6 +264,7 @@ static void test_race(uint32_t nchunks, int instances)
     memset(&race, 0, sizeof(race));
     race.notice.nchunks = nchunks;
     race.notice.bytes = 10 * nchunks;
+    race.notice.is_whole = is_whole;
     for (unsigned i = 0; i < HELPERS; i++) {
         names[i] = i + 1;
         if (pthread_create(&threads[i], NULL, help, &names[i]) != 0)
@@ -243,8 +274,9 @@ static void test_race(uint32_t nchunks, int instances)
     atomic_store(&race.stop, 1);
     for (int i = 0; i < HELPERS; i++)
         pthread_join(threads[i], NULL);
-    tap_ok(wrong == 0, "%d instances, %d helpers copy %d of %d chunks: %d not exactly once",
-           instances, HELPERS, atomic_load(&race.by_helpers), instances * (int)nchunks, wrong);
+    tap_ok(wrong == 0, "%d instances, %d helpers copy %d of %d chunks, the owner %s: %d not exactly once",
+           instances, HELPERS, atomic_load(&race.by_helpers), instances * (int)nchunks,
+           is_whole ? "all that are left" : "one by one", wrong);
 }
 
 int main(void)
@@ -254,8 +286,11 @@ int main(void)
 
     test_words();
     test_chunks();
+    test_rest();
     test_steps();
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        test_race(numbers[i], n / (int)numbers[i]);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        test_race(numbers[i], false, n / (int)numbers[i]);
+        test_race(numbers[i], true, n / (int)numbers[i]);
+    }
     return tap_done();
 }
