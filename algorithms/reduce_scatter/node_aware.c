@@ -231,7 +231,7 @@ static struct pcoll_segment piece_of(const struct state *s, int member, int dept
 }
 
 /* ---- TEMP: two banks of sums of the teams, the sum of my range, and for each depth two banks of
- * operands and, but for the first, of my sum ---- */
+ * operands and, except for the first, of my sum ---- */
 
 struct room {
     uint64_t sums, range, all;         /* sums: of a bank */
