@@ -53,8 +53,8 @@
 enum side { LEAVING, ARRIVING, NUM_SIDES };
 
 /* Counters of a bank: puts into LEAVING; puts and messages into ARRIVING; then, for each depth of
- * the grid, mates that tell that messages have arrived; and puts into what a rank collects, except for
- * the first depth, where that is LEAVING. */
+ * the grid, mates that tell that messages have arrived; and puts into what a rank collects, except
+ * for the first depth, where that is LEAVING. */
 enum { PACKED, ARRIVED, TOLD, MAX_COUNTERS = TOLD + 2 * PCOLL_GRID_DEPTHS - 1 };
 
 struct state {

@@ -14,7 +14,9 @@
  * A rank offers a long copy from or to user memory of a peer to that peer, as MPICH's XPMEM path
  * shares one (MPIR_CVAR_CH4_XPMEM_COOP_COPY_CHUNK_SIZE). Both ranks have a core to copy with: one
  * reads what the other would write. The peer claims chunks only while its own instance is not
- * complete, that is, before the entry has landed, as its memory is used until then.
+ * complete, that is, before the entry has landed, as its memory is used until then. Where the peer
+ * has long copies of its own, except in a tree, the owner claims all that are left at once
+ * (pcoll_notice.is_whole), so the peer takes only what the owner has not begun.
  *
  * If the node has an agent, a thread of one of its processes, and the plan is long, a rank offers
  * every entry to all, also one without data, since others wait for its signals. (But a rank reduces

@@ -22,8 +22,8 @@ struct board_post {
     bool is_asking;          /* the owner of the other memory for chunks: */
     struct pcoll_step asked; /* those chunks, as a step */
     unsigned nasked;
-    uint64_t word;           /* of the notice, when it last changed */
-    uint32_t laps;           /* of the agent, then */
+    uint64_t word; /* of the notice, when it last changed */
+    uint32_t laps; /* of the agent, then */
 };
 
 struct board_member {

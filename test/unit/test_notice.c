@@ -126,7 +126,8 @@ static void test_steps(void)
     tap_ok(claims(&notice, 0, 2) && gets_none(&notice, 0), "the owner gets the last one");
     tap_ok(!pcoll_notice_finish(&notice, 0, 1) && pcoll_notice_is_open(&notice),
            "it is open as long as a helper holds a chunk");
-    tap_ok(pcoll_notice_finish(&notice, 8, 1) && pcoll_notice_read(word_of(&notice)).is_ending == 1 &&
+    tap_ok(pcoll_notice_finish(&notice, 8, 1) &&
+               pcoll_notice_read(word_of(&notice)).is_ending == 1 &&
                pcoll_notice_read(word_of(&notice)).helper == 8,
            "the helper that does the last chunk ends it");
     tap_ok(!pcoll_notice_take_back(&notice, word_of(&notice), &chunk),
@@ -274,7 +275,8 @@ static void test_race(uint32_t nchunks, bool is_whole, int instances)
     atomic_store(&race.stop, 1);
     for (int i = 0; i < HELPERS; i++)
         pthread_join(threads[i], NULL);
-    tap_ok(wrong == 0, "%d instances, %d helpers copy %d of %d chunks, the owner %s: %d not exactly once",
+    tap_ok(wrong == 0,
+           "%d instances, %d helpers copy %d of %d chunks, the owner %s: %d not exactly once",
            instances, HELPERS, atomic_load(&race.by_helpers), instances * (int)nchunks,
            is_whole ? "all that are left" : "one by one", wrong);
 }
