@@ -3,8 +3,8 @@
  * every other.
  *
  * The number of a member in its team is made of its numbers among its mates (pcoll_teams_mates),
- * one for each depth. For that all teams must be alike down to the last level. If they are not, the
- * grid has one depth, whatever lies below the teams: their members.
+ * one for each depth. This requires that all teams be alike down to the last level. Otherwise the
+ * grid has one depth, that of the members, whatever levels lie below the teams.
  *
  *      nodes {0 .. 7} {8 .. 15}, caches {0 1} {2 3} ..:   counts 4 and 2, strides 2 and 1; rank 13
  *      is member 5 of its team: mate 2 at depth 0, and 1 at depth 1

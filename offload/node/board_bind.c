@@ -305,7 +305,7 @@ static void order(const struct pcoll_node_binding *b, int i, struct board_post *
  * ranks that have long copies of their own perform them at the same time, and one that ends first
  * would take parts of the others' last ones, although these are at work
  * (doc/notes/who-copies.md). */
-static bool is_free(const struct pcoll_node_binding *b, int number)
+static bool only_waits(const struct pcoll_node_binding *b, int number)
 {
     return pcoll_coll_has(b->plan->signature.coll, PCOLL_ROOTED) ||
            b->bound->board->members[number].n == 0;
@@ -336,7 +336,7 @@ void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pco
         write_ends(b, entry, step, notice);
     notice->nchunks = nchunks(board, notice->bytes);
     notice->is_public = board->offer == PCOLL_NODE_TO_ALL;
-    notice->is_whole = !notice->is_public && !is_free(b, pcoll_node_number(b, entry->peer));
+    notice->is_whole = !notice->is_public && !only_waits(b, pcoll_node_number(b, entry->peer));
     notice->trigger = entry->trigger == PCOLL_NONE ? 0 : pcoll_node_counter_at(b, entry->trigger);
     notice->done = place_of(bound, step->done);
     notice->peer = place_of(bound, step->peer);

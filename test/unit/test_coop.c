@@ -187,6 +187,19 @@ static int exercise_freely(struct meeting *meeting, struct part *p, const struct
     return wrong;
 }
 
+/* In an exchange the owner of a copy takes all of it at once, in a tree it shares chunks. */
+static int exercise_shares(struct meeting *meeting, struct part *p, const struct setup *setup)
+{
+    const struct pcoll_node_board *board = pcoll_node_bound_of(p->bound)->board;
+    const bool is_tree = pcoll_coll_has(setup->row->coll, PCOLL_ROOTED);
+    int wrong = board->nposts == 0 && !(is_tree && p->rank == setup->root);
+
+    (void)meeting;
+    for (int i = 0; i < board->nposts; i++)
+        wrong |= board->posts[i].notice->is_whole == is_tree;
+    return wrong;
+}
+
 /* The helper dies before the owner waits; then they meet no more. */
 static int exercise_death(struct meeting *meeting, struct part *p, const struct setup *setup)
 {
@@ -283,6 +296,21 @@ static void check_next(void)
            "bcast knomial_get, 3 ranks: nobody helps with the next instance too early");
 }
 
+static void check_shares(void)
+{
+    static const struct pcoll_algorithm *const some[] = {
+        &pcoll_bcast_knomial_get, &pcoll_allgather_direct, &pcoll_alltoall_direct};
+    int failed = 0;
+
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        struct setup setup = {
+            .row = some[i], .exercise = exercise_shares, .nranks = 2, .bytes = 150000};
+
+        failed += run_setup(&setup);
+    }
+    tap_ok(failed == 0, "owners share the copies of a tree, not those of an exchange");
+}
+
 static const struct pcoll_algorithm *rows[100]; /* [nrows]: between user buffers */
 static int nrows;
 
@@ -351,6 +379,7 @@ int main(void)
         check("knomial_put", "the rank that writes", root, root);
     }
     check_next();
+    check_shares();
     find_rows();
     check_rows(OWNER | HELPER, 0, "all dawdle");
     if (tap_depth() > TAP_BRIEF) {
