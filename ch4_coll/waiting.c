@@ -12,10 +12,7 @@
 #define POLLS_WITH_CORE 100   /* polls between two calls of MPI's progress engine */
 #define LOOKS_BEFORE_YIELD 20 /* rounds of polls without yielding, with a core of its own */
 
-/* A poll of the network asks the kernel. The answer takes long, and other ranks may have to run for
- * it: yield after each round of polls. */
-#define POLLS_OF_NETWORK 10
-#define POLLS_SHARED 1       /* where a yield lets another rank run */
+#define POLLS_SHARED 1       /* of the network, where a yield lets another rank run */
 #define ROUNDS_BEFORE_LOOK 4 /* rounds until a wait asks whether others need its core */
 #define CALM_WAITS 4         /* this many waits without a switch: nobody needs the core any more */
 
@@ -70,7 +67,7 @@ static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
     unsigned patience = YIELDS_BEFORE_SLEEP;
 
     for (unsigned round = 1; plan->active; round++) {
-        const unsigned polls = neighbors == REACHED ? POLLS_SHARED : POLLS_OF_NETWORK;
+        const unsigned polls = neighbors == REACHED ? POLLS_SHARED : PCOLL_POLLS_OF_NETWORK;
         enum pcoll_result result = plan->medium->spin(plan->bound, polls);
 
         if (result != PCOLL_PENDING) {

@@ -60,19 +60,23 @@ static void read_data(const struct pcoll_race_data *data)
 }
 
 /* Waits as users' ranks do (ch4_coll/waiting.c): looking at all other communication after each poll
- * would make each wait of a crowded rank several times as long. */
+ * would make each wait of a crowded rank several times as long, and so would many polls of the
+ * network where ranks of other nodes share this core. */
 static enum pcoll_result complete(const struct pcoll_bootstrap *bootstrap,
                                   struct pcoll_bound *bound)
 {
     const struct pcoll_medium *medium = bound->medium;
-    const unsigned polls = bootstrap->crowded ? PCOLL_POLLS_CROWDED : POLLS_WITH_CORE;
+    const bool is_alone = !bootstrap->crowded && !pcoll_is_network(medium);
+    const unsigned polls = is_alone             ? POLLS_WITH_CORE
+                           : bootstrap->crowded ? PCOLL_POLLS_CROWDED
+                                                : PCOLL_POLLS_OF_NETWORK;
     enum pcoll_result result = medium->start(bound);
 
     for (unsigned round = 1; result == PCOLL_PENDING; round++) {
         result = medium->spin(bound, polls);
         if (result != PCOLL_PENDING)
             break;
-        if (!bootstrap->crowded || round % PCOLL_YIELDS_PER_LOOK == 0)
+        if (is_alone || round % PCOLL_YIELDS_PER_LOOK == 0)
             bootstrap->idle(bootstrap->context);
         medium->rest(bound, 0);
     }

@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* With more ranks than cores, a rank that waits polls so often before it yields, and yields so
- * often before it looks at other communication. */
-enum { PCOLL_POLLS_CROWDED = 4, PCOLL_YIELDS_PER_LOOK = 8 };
+/* A rank that waits polls so often before it yields: with more ranks than cores, and where it waits
+ * for the network. A poll of the network asks the kernel; the answer takes long, and other ranks
+ * may have to run for it. It yields so often before it looks at other communication. */
+enum { PCOLL_POLLS_CROWDED = 4, PCOLL_POLLS_OF_NETWORK = 10, PCOLL_YIELDS_PER_LOOK = 8 };
 
 void pcoll_yield(void);
 

@@ -117,6 +117,7 @@ enum { ROUNDS = 64 };
 
 static struct {
     unsigned spins, rests, looks; /* calls, since the start */
+    unsigned polls;               /* of a spin, at most */
 } calls;
 
 static enum pcoll_result count_start(struct pcoll_bound *bound)
@@ -129,7 +130,8 @@ static enum pcoll_result count_start(struct pcoll_bound *bound)
 static enum pcoll_result count_spin(struct pcoll_bound *bound, unsigned spins)
 {
     (void)bound;
-    (void)spins;
+    if (spins > calls.polls)
+        calls.polls = spins;
     return ++calls.spins < ROUNDS ? PCOLL_PENDING : PCOLL_OK;
 }
 
@@ -147,10 +149,10 @@ static void count_look(void *context)
 }
 
 /* How often a rank looks at other communication while it waits for one start. */
-static unsigned count_looks(bool is_crowded)
+static unsigned count_looks(bool is_crowded, unsigned traits)
 {
-    static const struct pcoll_medium counting = {
-        .start = count_start, .spin = count_spin, .rest = count_rest};
+    const struct pcoll_medium counting = {
+        .traits = traits, .start = count_start, .spin = count_spin, .rest = count_rest};
     const struct pcoll_bootstrap bootstrap = {.crowded = is_crowded, .idle = count_look};
     const struct pcoll_race_data nothing = {NULL};
     struct pcoll_bound bound = {&counting};
@@ -170,8 +172,10 @@ int main(void)
     for (int nranks = 3; nranks <= 4; nranks++)
         tap_ok(meeting_run_processes(nranks, race_gather, &nranks) == 0,
                "%d ranks race although one has more data", nranks);
-    tap_ok(count_looks(false) == ROUNDS - 1, "a rank with a core looks around after each poll");
-    tap_ok(count_looks(true) > 0 && count_looks(true) <= ROUNDS / 8,
+    tap_ok(count_looks(false, 0) == ROUNDS - 1, "a rank with a core looks around after each poll");
+    tap_ok(count_looks(true, 0) > 0 && count_looks(true, 0) <= ROUNDS / 8,
            "a crowded rank seldom looks around, as users' ranks do");
+    tap_ok(count_looks(false, PCOLL_SPANS_NODES) <= ROUNDS / 8 && calls.polls <= 10,
+           "a rank that waits for the network soon yields, and seldom looks around");
     return tap_done();
 }
