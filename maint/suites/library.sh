@@ -23,27 +23,43 @@ unit_limit() {
     if [ "$PCOLL_TEST_DEPTH" -lt 2 ]; then echo 1200; else echo 7200; fi
 }
 
-# unit_tests SUITE FOLDER [NAMES]: run the unit tests built in FOLDER, the slowest first, and one more
-# at a time than there are cores, since ranks over a network mostly wait. NAMES is a pattern of grep -P
-# for what follows test_.
+# unit_tests SUITE FOLDER [NAMES]: run the unit tests built in FOLDER, the slowest first. NAMES is a pattern of
+# grep -P for what follows test_. Ranks of a test yield their cores to each other, and wait for whole time slices
+# where anything else wants them: on two cores such tests run one at a time. The others fill the cores beside, with what
+# time these leave.
 unit_tests() {
     local name suite=$1 log=$results/$1 limit=${inherited_limit:-$(unit_limit)}
     cd "$build/$2"
     for name in $(unit_programs | grep -xP "test/unit/test_(${3:-.*})"); do
         [ ! -x "$name" ] || echo "${name##*/}"
     done | longest_first >"$log.tests"
-    # shellcheck disable=SC2016
-    promptly xargs -a "$log.tests" -P $((jobs + 1)) -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
-        { time timeout "$1" test/unit/NAME >"$0-NAME.log" 2>&1; } 2>"$0-NAME.time"
-        echo $? >"$0-NAME.status"
-        read -r seconds _ <"$0-NAME.time"
-        [ "$seconds" -lt 5 ] || echo "# ${0##*/} NAME: $seconds s" >&3' \
-        "$log" "$limit"
+    with_ranks >"$log.ranks"
+    grep -vxFf "$log.ranks" "$log.tests" | run_tests "$jobs" chrt --idle 0 &
+    grep -xFf "$log.ranks" "$log.tests" | run_tests $(((jobs + 1) / 2))
+    wait $!
     while read -r name; do
         awk -v OFS='\t' -v name="$suite/$name" '{ print name, $1, $2 + $3 }' "$log-$name.time" \
             >>"$times_now"
         count_tap "$suite-$name" "$log-$name.log" "$(cat "$log-$name.status")"
     done <"$log.tests"
+}
+
+# run_tests AT_A_TIME [COMMAND...]: those that are named on standard input, each by COMMAND; of unit_tests.
+run_tests() {
+    local at_a_time=$1
+    shift
+    # shellcheck disable=SC2016
+    promptly "$@" xargs -P "$at_a_time" -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
+        { time timeout "$1" test/unit/NAME >"$0-NAME.log" 2>&1; } 2>"$0-NAME.time"
+        echo $? >"$0-NAME.status"
+        read -r seconds _ <"$0-NAME.time"
+        [ "$seconds" -lt 5 ] || echo "# ${0##*/} NAME: $seconds s" >&3' \
+        "$log" "$limit"
+}
+
+# Unit tests whose ranks are processes or threads.
+with_ranks() {
+    (cd "$repo/test/unit" && grep -lE '"test/unit/(meeting|setup|net_[a-z]*|rma_[a-z]*)\.h"' test_*.c | sed 's/\.c$//')
 }
 
 # Sort names of unit tests by their seconds in the reference, longest first.
