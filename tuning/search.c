@@ -112,9 +112,10 @@ unsigned pcoll_refusal_of(const struct pcoll_algorithm *algorithm,
 
 /* ---- weighing one candidate ---- */
 
-/* In microseconds, corrected; negative: not a candidate. */
+/* In microseconds, corrected; negative: not a candidate. Sets *has_far if its communication buffers
+ * are far. */
 static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
-                      const struct pcoll_params *params)
+                      const struct pcoll_params *params, bool *has_far)
 {
     const struct pcoll_machine *machine = &search->cached;
     double cost, factor = search->factor;
@@ -131,9 +132,10 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
     search->refusals |= refusal;
     if (refusal)
         return -1;
+    *has_far = params->path != PCOLL_PATH_USER && is_far(algorithm, params, &search->limits, temp);
     if (params->path == PCOLL_PATH_USER)
         machine = &search->direct;
-    else if (!is_far(algorithm, params, &search->limits, temp))
+    else if (!*has_far)
         machine = &search->machine;
     if (params->teams > 0)
         machine = &search->between[params->teams - 1];
@@ -174,23 +176,43 @@ static void list_candidate(struct pcoll_search *search, const struct pcoll_choic
     }
 }
 
-/* The cost; negative: not a candidate. */
+static void take(struct pcoll_search *search, const struct pcoll_choice *candidate)
+{
+    if (search->list)
+        list_candidate(search, candidate);
+    if (!search->best.algorithm || is_better(candidate, &search->best))
+        search->best = *candidate;
+}
+
+/* The cost; negative: not a candidate. Candidates with far buffers wait for take_far. */
 static double weigh(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                     const struct pcoll_params *params)
 {
-    const struct pcoll_choice candidate = {.algorithm = algorithm,
-                                           .params = *params,
-                                           .predicted_us = cost_of(search, algorithm, params),
-                                           .reason = "model"};
+    struct pcoll_choice candidate = {.algorithm = algorithm, .params = *params, .reason = "model"};
+    bool has_far = false;
+    const double cost = cost_of(search, algorithm, params, &has_far);
 
+    candidate.predicted_us = cost;
     search->weighed++;
-    if (candidate.predicted_us >= 0) {
-        if (search->list)
-            list_candidate(search, &candidate);
-        if (!search->best.algorithm || is_better(&candidate, &search->best))
-            search->best = candidate;
+    if (cost < 0)
+        return cost;
+    if (!has_far) {
+        take(search, &candidate);
+        search->near_us = pcoll_lesser(search->near_us, cost);
+    } else if (!search->far.algorithm || is_better(&candidate, &search->far)) {
+        search->far = candidate;
     }
-    return candidate.predicted_us;
+    return cost;
+}
+
+/* Far buffers must gain a tenth: their pages are touched for the first time over many starts, each
+ * of which may take 50 times as long (doc/notes/caches.md). */
+static void take_far(struct pcoll_search *search)
+{
+    enum { PERCENT = 90 };
+
+    if (search->far.algorithm && search->far.predicted_us < search->near_us * PERCENT / 100)
+        take(search, &search->far);
 }
 
 /* ---- sensible: the values of each parameter that are worth weighing ---- */
@@ -461,11 +483,15 @@ static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm
     const int last = find_teams(search, algorithm, &params.teams);
 
     search->factor = find_factor(search, algorithm, &params);
-    for (; params.teams <= last; params.teams++)
+    for (; params.teams <= last; params.teams++) {
+        search->near_us = INFINITY;
+        search->far = (struct pcoll_choice){0};
         for (int r = 0; r < nradixes; r++) {
             params.radix = radixes[r];
             weigh_segments(search, algorithm, &params, segments, nsegments);
         }
+        take_far(search);
+    }
 }
 
 void pcoll_search_algorithm(struct pcoll_search *search, const struct pcoll_algorithm *algorithm)

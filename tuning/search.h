@@ -45,6 +45,8 @@ struct pcoll_search {
     int listed, max;
 
     /* What is being weighed. */
+    struct pcoll_choice far; /* the cheapest of its algorithm, path and level with far buffers */
+    double near_us;          /* the least cost without them */
     struct pcoll_correction about;
     double factor;   /* correction of its algorithm and path */
     int tells_apart; /* corrections of that path name slots or rails, so `factor` is not the same
