@@ -34,6 +34,19 @@ static inline bool MPIDI_PCOLL_bcast_runs_at_init(void)
 #endif
 }
 
+/* ---- processes ---- */
+
+/* Returns whether the process has met others than those of its MPI_COMM_WORLD. From 4.2 on nobody
+ * asks. */
+static inline bool MPIDI_PCOLL_has_met_others(void)
+{
+#if !MPIDI_PCOLL_SINCE(4, 2, 0)
+    return MPIDIU_get_n_avts() > 1;
+#else
+    return true;
+#endif
+}
+
 /* ---- threads ---- */
 
 /* MPICH is built for user-level threads: Argobots or, in newer versions, Qthreads. These are the

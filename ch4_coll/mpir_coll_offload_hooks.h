@@ -91,6 +91,15 @@ bool MPIDI_PCOLL_free_mem(void *memory, int *mpi_errno_p);
             MPIDI_PCOLL_yield();                                                                   \
     } while (0)
 
+/* This process and all that it shared MPI_COMM_WORLD with are on one node. MPICH 4.0 and 4.1 poll
+ * the network first in each pass of their progress engine, which makes an exchange in shared memory
+ * take up to 1.7 times as long where ranks share cores. Such a process polls it in one pass of 16,
+ * until it has met others, by MPI_Comm_spawn, connect or accept. */
+extern bool MPIDI_PCOLL_on_one_node;
+bool MPIDI_PCOLL_network_turn(void);
+
+#define MPIR_COLL_OFFLOAD_NETWORK_TURN() (!MPIDI_PCOLL_on_one_node || MPIDI_PCOLL_network_turn())
+
 /* MPICH on UCX: plans may use its UCX, whose configuration it is about to read. */
 void MPIDI_PCOLL_before_ucx(void);
 
@@ -152,6 +161,7 @@ int MPIDI_PCOLL_last_barrier(void);
 #define MPIR_COLL_OFFLOAD_YIELD()                                                                  \
     do {                                                                                           \
     } while (0)
+#define MPIR_COLL_OFFLOAD_NETWORK_TURN() 1
 #define MPIR_COLL_OFFLOAD_BEFORE_UCX()                                                             \
     do {                                                                                           \
     } while (0)

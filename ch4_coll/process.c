@@ -4,10 +4,12 @@
 
 #include "cores.h"
 #include "lock.h"
+#include "mpich_version.h"
 
 #include "algorithms/plan/collective.h"
 
 bool MPIDI_PCOLL_crowded = false;
+bool MPIDI_PCOLL_on_one_node = false;
 
 bool MPIDI_PCOLL_is_switched_on(void)
 {
@@ -81,4 +83,14 @@ void MPIDI_PCOLL_see_missing_cores(void)
 {
     if (!cores_known)
         MPIDI_PCOLL_see_cores();
+}
+
+/* ---- MPICH's polls of the network ---- */
+
+bool MPIDI_PCOLL_network_turn(void)
+{
+    enum { PASSES = 16 };
+    static _Thread_local unsigned passes;
+
+    return ++passes % PASSES == 0 || MPIDI_PCOLL_has_met_others();
 }

@@ -145,7 +145,8 @@ void MPIDI_PCOLL_publish(void)
 
 int MPIDI_PCOLL_init_completed(void)
 {
-    if (!MPIDI_PCOLL_is_switched_on() || !MPIDI_PCOLL_cores().crowded)
-        return MPI_SUCCESS;
-    return MPIDI_PCOLL_session_open();
+    const bool is_on = MPIDI_PCOLL_is_switched_on();
+
+    MPIDI_PCOLL_on_one_node = is_on && MPIR_Process.num_nodes == 1;
+    return is_on && MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open() : MPI_SUCCESS;
 }
