@@ -76,7 +76,8 @@ pcoll_sources += \
     %D%/reduce/two_tree.c \
     %D%/reduce/sliced.c \
     %D%/reduce/multi_leader.c \
-    %D%/reduce_scatter/direct.c %D%/reduce_scatter/node_aware.c \
+    %D%/reduce_scatter/direct.c \
+    %D%/reduce_scatter/ranges.h %D%/reduce_scatter/ranges.c %D%/reduce_scatter/node_aware.c \
     %D%/scan/chain.c \
     %D%/scan/direct.c \
     %D%/scan/doubling.c \

@@ -2,7 +2,7 @@
  * Reduce_scatter in which every node sends one sum for each rank of another.
  *
  * Idea: the blocks of all ranks are cut into a range of consecutive ones for each member of a team
- * (teams.h), the same in all teams of that size.
+ * (teams.h, ranges.h), the same in all teams of that size.
  *
  *   team     every rank puts its blocks of range j into the communication buffer of member j of its
  *            team, which reduces the operands of the team by one REDUCE;
@@ -44,25 +44,16 @@
  */
 #include "algorithms/cost.h"
 #include "algorithms/util.h"
-#include "algorithms/shape/grid.h"
-#include "algorithms/shape/segment.h"
-
-#define DEFAULT_SEGMENT (UINT64_C(128) << 10)
+#include "algorithms/reduce_scatter/ranges.h"
 
 /* Counters: operands of the team, in two banks; sums of the teams, by phase. */
 enum { OPERANDS, SUMS = 2, NCOUNTERS = 4 };
 
-/* How ranges are cut: into so many segments, all but the last ones of so many bytes. */
-struct segments {
-    uint64_t count, bytes;
-};
-
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
-    struct pcoll_grid grid;
-    int team, member, size; /* mine */
-    struct segments segments;
+    int team, member;           /* mine */
+    struct pcoll_ranges ranges; /* of my team */
     uint64_t segment;
     int phase, bank; /* the bank of the segment */
     int trigger;     /* what the operands of the segment, and of a depth, wait for */
@@ -70,98 +61,34 @@ struct state {
     uint64_t all; /* of my sums in an instance, and of what else its result waits for */
 };
 
-/* ---- members and ranges ---- */
-
-/* The number of ranges of which a member has a sum at this depth: its share. */
-static int share_of(const struct pcoll_grid *grid, int depth)
+/* By how many mates of the last depth the ranges of a team in parts turn: first members, which are
+ * the first to put sums, then put them to different nodes. */
+static int turn_of(const struct pcoll_teams *teams, const struct pcoll_grid *grid, int team)
 {
-    int share = 1;
+    const int last = grid->depths - 1;
 
-    for (int i = 0; i < depth; i++)
-        share *= grid->counts[i];
-    return share;
+    return last == 0 ? 0 : (int)((int64_t)team * grid->counts[last] / teams->count);
 }
 
-/* By how many mates of the last depth teams in parts turn: their first members, which are the first
- * to put sums, then put them to different nodes. */
-static int turn_of(const struct state *s, int team)
+/* Of any team. A grid of one depth is that of my team: another one may have another size. */
+static struct pcoll_ranges ranges_of(const struct state *s, const struct pcoll_grid *grid, int team,
+                                     const struct pcoll_params *params)
 {
-    const int last = s->grid.depths - 1;
+    const struct pcoll_grid flat = {1, {pcoll_team_size(&s->teams, team)}};
 
-    return last == 0 ? 0 : (int)((int64_t)team * s->grid.counts[last] / s->teams.count);
+    return pcoll_ranges_of(&s->plan->signature, params, grid->depths > 1 ? *grid : flat,
+                           turn_of(&s->teams, grid, team));
 }
 
-/* The range of a member of my team: its share at any depth consists of consecutive ones. */
-static int range_of(const struct state *s, int member)
+static int pieces(const struct state *s, int depth)
 {
-    const struct pcoll_grid *grid = &s->grid;
-    const int last = grid->depths - 1,
-              turned = pcoll_grid_mate(grid, member, last) + turn_of(s, s->team);
-    int range = turned % grid->counts[last] * share_of(grid, last);
-
-    for (int depth = 0; depth < last; depth++)
-        range += pcoll_grid_mate(grid, member, depth) * share_of(grid, depth);
-    return range;
+    return pcoll_ranges_pieces(&s->ranges, depth);
 }
 
-/* The member of any team that has a range. */
-static int member_of(const struct state *s, int team, int range)
+/* Bytes of SEND: those of a piece of a member's share in this segment. */
+static struct pcoll_segment piece_of(const struct state *s, int member, int depth, int piece)
 {
-    const struct pcoll_grid *grid = &s->grid;
-    const int last = grid->depths - 1, count = grid->counts[last], share = share_of(grid, last);
-    int member = (range / share + count - turn_of(s, team)) % count;
-
-    if (last == 0) /* the team may have another size than mine */
-        return range;
-    range %= share;
-    for (int depth = last - 1; depth >= 0; depth--) {
-        member += range / share_of(grid, depth) * pcoll_grid_stride(grid, depth);
-        range %= share_of(grid, depth);
-    }
-    return member;
-}
-
-/* The first range of its share. */
-static int first_range(const struct state *s, int member, int depth)
-{
-    const int share = share_of(&s->grid, depth);
-
-    return range_of(s, member) / share * share;
-}
-
-/* The owners of the blocks of a range, of `size` ranges. */
-static struct pcoll_segment owners_of(int nranks, int size, int range)
-{
-    return pcoll_segment_of((uint64_t)nranks, (uint64_t)size, (uint64_t)range);
-}
-
-/* The range that has the block. */
-static int range_for(int nranks, int size, int owner)
-{
-    const int count = nranks / size, longer = nranks % size;
-
-    return owner < longer * (count + 1) ? owner / (count + 1) : (owner - longer) / count;
-}
-
-static struct pcoll_segment bytes_of(const struct pcoll_signature *signature, int size, int range)
-{
-    const struct pcoll_segment owners = owners_of(signature->nranks, size, range);
-    const uint64_t first = pcoll_block_first(signature, (int)owners.first);
-    const uint64_t end = pcoll_block_first(signature, (int)(owners.first + owners.count));
-
-    return (struct pcoll_segment){first, end - first};
-}
-
-/* The part of a block that is in the cut. */
-static struct pcoll_segment common(const struct pcoll_signature *signature, int owner,
-                                   struct pcoll_segment cut)
-{
-    const uint64_t first = pcoll_block_first(signature, owner), end = cut.first + cut.count;
-    const uint64_t block_end = first + pcoll_block_bytes(signature, owner);
-    const uint64_t from = first > cut.first ? first : cut.first;
-    const uint64_t to = block_end < end ? block_end : end;
-
-    return (struct pcoll_segment){from, to > from ? to - from : 0};
+    return pcoll_ranges_piece(&s->ranges, member, depth, piece, s->segment);
 }
 
 /* Returns whether the owner is told of that segment: of any part of its block, and of an empty
@@ -169,65 +96,8 @@ static struct pcoll_segment common(const struct pcoll_signature *signature, int 
 static bool is_told(const struct pcoll_signature *signature, int owner, struct pcoll_segment cut,
                     uint64_t segment)
 {
-    return common(signature, owner, cut).count > 0 ||
+    return pcoll_block_part(signature, owner, cut).count > 0 ||
            (segment == 0 && pcoll_block_bytes(signature, owner) == 0);
-}
-
-/* Of so many ranges, at most. */
-static uint64_t ranges_bytes(const struct pcoll_signature *signature, int size, int ranges)
-{
-    const uint64_t owners = owners_of(signature->nranks, size, 0).count * (uint64_t)ranges;
-    const uint64_t all = pcoll_block_first(signature, signature->nranks);
-
-    return owners * signature->bytes < all ? owners * signature->bytes : all;
-}
-
-/* The ranges of teams of one are whole. */
-static struct segments segments_of(const struct pcoll_signature *signature, int size,
-                                   const struct pcoll_params *params)
-{
-    const uint64_t bytes = ranges_bytes(signature, size, 1), unit = pcoll_unit_of(signature);
-    const uint64_t n = size > 1 ? pcoll_segment_count(bytes, params->segment, DEFAULT_SEGMENT) : 1;
-    const uint64_t segment = pcoll_segment_of(bytes / unit, n, 0).count * unit;
-
-    return (struct segments){pcoll_quotient_up(bytes, segment), segment};
-}
-
-/* Bytes of SEND: those of a range in segment i. */
-static struct pcoll_segment cut_of(const struct pcoll_signature *signature, int size, int range,
-                                   struct segments segments, uint64_t i)
-{
-    const struct pcoll_segment bytes = bytes_of(signature, size, range);
-    const uint64_t first = i * segments.bytes < bytes.count ? i * segments.bytes : bytes.count;
-    const uint64_t left = bytes.count - first;
-
-    return (struct pcoll_segment){bytes.first + first,
-                                  left < segments.bytes ? left : segments.bytes};
-}
-
-/* A share goes in pieces: whole, or if ranges have several segments, one of each range. */
-static int pieces_of(const struct pcoll_grid *grid, struct segments segments, int depth)
-{
-    return segments.count == 1 ? 1 : share_of(grid, depth);
-}
-
-static int pieces(const struct state *s, int depth)
-{
-    return pieces_of(&s->grid, s->segments, depth);
-}
-
-/* Bytes of SEND: those of a piece of a member's share in this segment. */
-static struct pcoll_segment piece_of(const struct state *s, int member, int depth, int piece)
-{
-    const struct pcoll_signature *signature = &s->plan->signature;
-    const int first = first_range(s, member, depth);
-    const int last = first + share_of(&s->grid, depth) - 1;
-    const uint64_t begin = bytes_of(signature, s->size, first).first;
-    const struct pcoll_segment end = bytes_of(signature, s->size, last);
-
-    if (s->segments.count == 1)
-        return (struct pcoll_segment){begin, end.first + end.count - begin};
-    return cut_of(signature, s->size, first + piece, s->segments, s->segment);
 }
 
 /* ---- TEMP: two banks of sums of the teams, the sum of my range, and for each depth two banks of
@@ -244,28 +114,27 @@ static int slots_of(const struct pcoll_grid *grid, int depth)
     return grid->counts[depth] - 1 + (depth > 0);
 }
 
-static struct room room_of(const struct pcoll_signature *signature, int count, int size,
-                           const struct pcoll_grid *grid, struct segments segments)
+static struct room room_of(const struct pcoll_ranges *ranges, int nteams)
 {
-    const uint64_t sums = (uint64_t)count * pcoll_whole_lines(signature->bytes);
-    const uint64_t range = size > 1 ? pcoll_whole_lines(ranges_bytes(signature, size, 1)) : 0;
+    const uint64_t sums = (uint64_t)nteams * pcoll_whole_lines(ranges->signature->bytes);
+    const uint64_t range = ranges->count > 1 ? pcoll_whole_lines(pcoll_ranges_most(ranges, 1)) : 0;
     struct room room = {.sums = sums, .range = range, .all = 2 * sums + range};
 
-    for (int depth = 0; depth < grid->depths; depth++) {
-        const uint64_t slots = (uint64_t)(2 * slots_of(grid, depth));
-        const uint64_t bytes = segments.count > 1
-                                   ? segments.bytes
-                                   : ranges_bytes(signature, size, share_of(grid, depth));
+    for (int depth = 0; depth < ranges->grid.depths; depth++) {
+        const uint64_t slots = (uint64_t)(2 * slots_of(&ranges->grid, depth));
+        const uint64_t bytes = ranges->nsegments > 1
+                                   ? ranges->segment_bytes
+                                   : pcoll_ranges_most(ranges, pcoll_ranges_share(ranges, depth));
 
         room.piece[depth] = pcoll_whole_lines(bytes);
-        room.all += slots * (uint64_t)pieces_of(grid, segments, depth) * room.piece[depth];
+        room.all += slots * (uint64_t)pcoll_ranges_pieces(ranges, depth) * room.piece[depth];
     }
     return room;
 }
 
 static struct room room(const struct state *s)
 {
-    return room_of(&s->plan->signature, s->teams.count, s->size, &s->grid, s->segments);
+    return room_of(&s->ranges, s->teams.count);
 }
 
 /* Where an owner keeps the sum of a team for it. */
@@ -281,9 +150,9 @@ static struct pcoll_place sum_at(const struct state *s, int team, uint64_t offse
 static struct pcoll_place own_sum_at(const struct state *s, uint64_t first)
 {
     const struct pcoll_segment range =
-        bytes_of(&s->plan->signature, s->size, range_of(s, s->member));
+        pcoll_range_bytes(&s->ranges, pcoll_range_of(&s->ranges, s->member));
 
-    if (s->size == 1)
+    if (s->ranges.count == 1)
         return pcoll_at(PCOLL_SEND, first);
     return pcoll_at(PCOLL_TEMP, 2 * room(s).sums + first - range.first);
 }
@@ -295,8 +164,8 @@ static struct pcoll_place slot_at(const struct state *s, int depth, int slot, in
     uint64_t offset = 2 * r.sums + r.range;
 
     for (int i = 0; i < depth; i++)
-        offset += (uint64_t)(2 * slots_of(&s->grid, i) * pieces(s, i)) * r.piece[i];
-    slot += s->bank * slots_of(&s->grid, depth);
+        offset += (uint64_t)(2 * slots_of(&s->ranges.grid, i) * pieces(s, i)) * r.piece[i];
+    slot += s->bank * slots_of(&s->ranges.grid, depth);
     return pcoll_at(PCOLL_TEMP,
                     offset + (uint64_t)(slot * pieces(s, depth) + piece) * r.piece[depth]);
 }
@@ -312,14 +181,15 @@ static struct pcoll_place operand_at(const struct state *s, int depth, int owner
  * the sum of the depth after the last, or the sum of the mates of this one. */
 static struct pcoll_place part_at(const struct state *s, int depth, int range, uint64_t first)
 {
-    const int piece = s->segments.count == 1 ? 0 : range - first_range(s, s->member, depth);
+    const int first_range = pcoll_ranges_first(&s->ranges, s->member, depth);
+    const int piece = s->ranges.nsegments == 1 ? 0 : range - first_range;
     struct pcoll_place place;
 
-    if (depth == s->grid.depths)
+    if (depth == s->ranges.grid.depths)
         return pcoll_at(PCOLL_SEND, first);
     if (depth == 0)
         return own_sum_at(s, first);
-    place = slot_at(s, depth, s->grid.counts[depth] - 1, piece);
+    place = slot_at(s, depth, s->ranges.grid.counts[depth] - 1, piece);
     place.offset += first - piece_of(s, s->member, depth, piece).first;
     return place;
 }
@@ -336,7 +206,7 @@ static struct pcoll_entry await(struct state *s, struct pcoll_entry put, struct 
 {
     const struct pcoll_signature *signature = &s->plan->signature;
 
-    if (!signature->in_place || common(signature, 0, cut).count == 0)
+    if (!signature->in_place || pcoll_block_part(signature, 0, cut).count == 0)
         return put;
     s->all++;
     return pcoll_entry_done(put, counter_of_sums(s), 1);
@@ -349,24 +219,24 @@ static uint64_t weight_of(const struct state *s, int depth)
     uint64_t weight = 1;
 
     for (int i = 0; i < depth; i++)
-        weight *= (uint64_t)((s->grid.counts[i] - 1) * pieces(s, i) + 1);
+        weight *= (uint64_t)((s->ranges.grid.counts[i] - 1) * pieces(s, i) + 1);
     return weight;
 }
 
 static int mine_of(const struct state *s, int depth)
 {
-    return pcoll_grid_mate(&s->grid, s->member, depth);
+    return pcoll_grid_mate(&s->ranges.grid, s->member, depth);
 }
 
 static void put_operand(struct state *s, int depth, int mate)
 {
-    const int mine = mine_of(s, depth), last = s->grid.depths - 1;
-    const int member = s->member + (mate - mine) * pcoll_grid_stride(&s->grid, depth);
+    const int mine = mine_of(s, depth), last = s->ranges.grid.depths - 1;
+    const int member = s->member + (mate - mine) * pcoll_grid_stride(&s->ranges.grid, depth);
     const int peer = pcoll_team_rank(&s->teams, s->team, member);
 
     for (int i = 0; i < pieces(s, depth); i++) {
         const struct pcoll_segment cut = piece_of(s, member, depth, i);
-        const int range = first_range(s, member, depth) + i;
+        const int range = pcoll_ranges_first(&s->ranges, member, depth) + i;
         struct pcoll_entry put =
             pcoll_entry_put(s->trigger, s->threshold, part_at(s, depth + 1, range, cut.first), peer,
                             operand_at(s, depth, mate, mine, i), cut.count);
@@ -378,8 +248,8 @@ static void put_operand(struct state *s, int depth, int mate)
 
 static void put_operands(struct state *s, int depth)
 {
-    for (int i = 1; i < s->grid.counts[depth]; i++)
-        put_operand(s, depth, (mine_of(s, depth) + i) % s->grid.counts[depth]);
+    for (int i = 1; i < s->ranges.grid.counts[depth]; i++)
+        put_operand(s, depth, (mine_of(s, depth) + i) % s->ranges.grid.counts[depth]);
 }
 
 /* The mate whose vector is operand i: with one depth, teams may have members in any order. */
@@ -387,7 +257,7 @@ static int operand_of(const struct state *s, int i)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
 
-    if (s->grid.depths > 1)
+    if (s->ranges.grid.depths > 1)
         return i;
     return pcoll_team_member(&s->teams, pcoll_team_operand(&s->teams, signature, s->team, i));
 }
@@ -396,8 +266,8 @@ static struct pcoll_entry reduce_piece(const struct state *s, int depth, int pie
                                        uint64_t arrived)
 {
     const struct pcoll_segment cut = piece_of(s, s->member, depth, piece);
-    const int mine = mine_of(s, depth), count = s->grid.counts[depth];
-    const int range = first_range(s, s->member, depth) + piece;
+    const int mine = mine_of(s, depth), count = s->ranges.grid.counts[depth];
+    const int range = pcoll_ranges_first(&s->ranges, s->member, depth) + piece;
 
     for (int i = 0; i < count; i++) {
         const int mate = operand_of(s, i);
@@ -413,11 +283,12 @@ static struct pcoll_entry reduce_piece(const struct state *s, int depth, int pie
  * REDUCEs. With several depths, those of the last one also wait for what my operands wait for. */
 static void reduce_operands(struct state *s, int depth)
 {
-    const int counter = OPERANDS + s->bank, peers = s->grid.counts[depth] - 1;
+    const int counter = OPERANDS + s->bank, peers = s->ranges.grid.counts[depth] - 1;
     const uint64_t weight = weight_of(s, depth);
     uint64_t level = s->plan->gain[counter] + (uint64_t)(peers * pieces(s, depth)) * weight;
 
-    if (s->grid.depths > 1 && depth == s->grid.depths - 1 && s->trigger != PCOLL_NONE) {
+    if (s->ranges.grid.depths > 1 && depth == s->ranges.grid.depths - 1 &&
+        s->trigger != PCOLL_NONE) {
         pcoll_plan_add(
             s->plan, pcoll_entry_done(pcoll_entry_add(s->trigger, s->threshold), counter, weight));
         level += weight;
@@ -434,12 +305,12 @@ static void reduce_operands(struct state *s, int depth)
 static int awaited_depth(const struct state *s, struct pcoll_segment cut)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
-    const int last = s->grid.depths - 1;
+    const int last = s->ranges.grid.depths - 1;
 
-    if (common(signature, s->plan->rank, cut).count > 0)
+    if (pcoll_block_part(signature, s->plan->rank, cut).count > 0)
         return 0;
     for (int i = 0; signature->in_place && i < pieces(s, last); i++)
-        if (common(signature, 0, piece_of(s, s->member, last, i)).count > 0)
+        if (pcoll_block_part(signature, 0, piece_of(s, s->member, last, i)).count > 0)
             return last;
     return PCOLL_NONE;
 }
@@ -454,7 +325,7 @@ static void await_sum(struct state *s)
 static void put_sum(struct state *s, int owner, struct pcoll_segment cut)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
-    const struct pcoll_segment part = common(signature, owner, cut);
+    const struct pcoll_segment part = pcoll_block_part(signature, owner, cut);
     const struct pcoll_place to =
         sum_at(s, s->team, part.count > 0 ? part.first - pcoll_block_first(signature, owner) : 0);
     struct pcoll_entry put;
@@ -462,7 +333,7 @@ static void put_sum(struct state *s, int owner, struct pcoll_segment cut)
     put =
         pcoll_entry_put(s->trigger, s->threshold, own_sum_at(s, part.first), owner, to, part.count);
     put = pcoll_entry_signal(put, owner, counter_of_sums(s), 1);
-    pcoll_plan_add(s->plan, s->size == 1 ? await(s, put, part) : put);
+    pcoll_plan_add(s->plan, s->ranges.count == 1 ? await(s, put, part) : put);
 }
 
 /* Teams begin with different owners. */
@@ -470,7 +341,7 @@ static void put_sums(struct state *s, struct pcoll_segment cut)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
     const struct pcoll_segment owners =
-        owners_of(signature->nranks, s->size, range_of(s, s->member));
+        pcoll_range_owners(&s->ranges, pcoll_range_of(&s->ranges, s->member));
 
     for (uint64_t i = 0; i < owners.count; i++) {
         const int owner = (int)(owners.first + ((uint64_t)s->team + i) % owners.count);
@@ -480,30 +351,29 @@ static void put_sums(struct state *s, struct pcoll_segment cut)
     }
 }
 
-/* The signals of a team of `size` ranks to this rank. */
-static uint64_t count_sums(const struct state *s, int size, struct segments segments)
+/* The signals of a team to this rank. */
+static uint64_t count_sums(const struct pcoll_ranges *ranges, int rank)
 {
-    const struct pcoll_signature *signature = &s->plan->signature;
-    const int rank = s->plan->rank, range = range_for(signature->nranks, size, rank);
+    const int range = pcoll_range_for(ranges, rank);
     uint64_t n = 0;
 
-    for (uint64_t i = 0; i < segments.count; i++)
-        n += is_told(signature, rank, cut_of(signature, size, range, segments, i), i);
+    for (uint64_t i = 0; i < ranges->nsegments; i++)
+        n += is_told(ranges->signature, rank, pcoll_range_segment(ranges, range, i), i);
     return n;
 }
 
 static void reduce_sums(struct state *s, const struct pcoll_params *params)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
-    const int rank = s->plan->rank, nranks = signature->nranks, counter = counter_of_sums(s);
+    const int rank = s->plan->rank, counter = counter_of_sums(s);
 
     for (int team = 0; team < s->teams.count; team++) {
-        const int size = pcoll_team_size(&s->teams, team);
-        const int member = member_of(s, team, range_for(nranks, size, rank));
+        const struct pcoll_ranges ranges = ranges_of(s, &s->ranges.grid, team, params);
+        const int member = pcoll_range_member(&ranges, pcoll_range_for(&ranges, rank));
         const int from = pcoll_team_rank(&s->teams, team, member);
 
         if (from != rank)
-            s->all += count_sums(s, size, segments_of(signature, size, params));
+            s->all += count_sums(&ranges, rank);
         if (from != rank && s->phase == 0)
             pcoll_plan_neighbor(s->plan, from);
         pcoll_plan_operand(s->plan, from == rank ? own_sum_at(s, pcoll_block_first(signature, rank))
@@ -517,11 +387,11 @@ static void reduce_sums(struct state *s, const struct pcoll_params *params)
 
 static void build_segment(struct state *s)
 {
-    const struct pcoll_segment cut =
-        cut_of(&s->plan->signature, s->size, range_of(s, s->member), s->segments, s->segment);
+    const int range = pcoll_range_of(&s->ranges, s->member);
+    const struct pcoll_segment cut = pcoll_range_segment(&s->ranges, range, s->segment);
     const int awaited = awaited_depth(s, cut);
 
-    for (int depth = s->grid.depths - 1; s->size > 1 && depth >= 0; depth--) {
+    for (int depth = s->ranges.grid.depths - 1; s->ranges.count > 1 && depth >= 0; depth--) {
         put_operands(s, depth);
         reduce_operands(s, depth);
         if (depth == awaited)
@@ -534,13 +404,13 @@ static void build_segment(struct state *s)
 /* Teams begin with different segments, too. */
 static void build_phase(struct state *s, const struct pcoll_params *params)
 {
-    const uint64_t first = (uint64_t)s->team * s->segments.count / (uint64_t)s->teams.count;
+    const uint64_t first = (uint64_t)s->team * s->ranges.nsegments / (uint64_t)s->teams.count;
 
     pcoll_plan_open(s->plan, s->phase);
     s->trigger = PCOLL_NONE;
     s->threshold = s->all = 0;
-    for (uint64_t i = 0; i < s->segments.count; i++) {
-        s->segment = (first + i) % s->segments.count;
+    for (uint64_t i = 0; i < s->ranges.nsegments; i++) {
+        s->segment = (first + i) % s->ranges.nsegments;
         build_segment(s);
     }
     reduce_sums(s, params);
@@ -567,8 +437,8 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
         return direct_of(signature)->temp_bytes(signature, params);
     for (int size = sizes.min; size <= sizes.max; size++) {
         const struct pcoll_grid grid = pcoll_grid_of(&teams, signature, size);
-        const struct room r =
-            room_of(signature, teams.count, size, &grid, segments_of(signature, size, params));
+        const struct pcoll_ranges ranges = pcoll_ranges_of(signature, params, grid, 0);
+        const struct room r = room_of(&ranges, teams.count);
 
         most = r.all > most ? r.all : most;
     }
@@ -578,6 +448,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     struct state s = {.plan = plan, .teams = pcoll_teams_to_reduce(&plan->signature)};
+    struct pcoll_grid grid;
 
     if (s.teams.topology == NULL)
         return direct_of(&plan->signature)->generate(plan, params);
@@ -585,9 +456,8 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
         return PCOLL_ERR_NOMEM;
     s.team = pcoll_team_of(&s.teams, plan->rank);
     s.member = pcoll_team_member(&s.teams, plan->rank);
-    s.size = pcoll_team_size(&s.teams, s.team);
-    s.grid = pcoll_grid_of(&s.teams, &plan->signature, s.size);
-    s.segments = segments_of(&plan->signature, s.size, params);
+    grid = pcoll_grid_of(&s.teams, &plan->signature, pcoll_team_size(&s.teams, s.team));
+    s.ranges = ranges_of(&s, &grid, s.team, params);
     plan->temp_bytes = room(&s).all;
     for (s.phase = 0; s.phase < plan->nphases; s.phase++)
         build_phase(&s, params);
@@ -595,18 +465,18 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
 }
 
 /* Of all operands of a team. */
-static double cost_of_team(const struct pcoll_grid *grid, const struct pcoll_signature *signature,
-                           struct segments segments, const struct pcoll_machine *machine)
+static double cost_of_team(const struct pcoll_ranges *ranges, const struct pcoll_machine *machine)
 {
-    const double crowd = pcoll_cost_crowd(signature, machine), n = (double)segments.count;
-    const int size = pcoll_ranks_per_node(signature);
-    struct pcoll_link link = {*machine, 0, crowd};
+    const struct pcoll_signature *signature = ranges->signature;
+    const double n = (double)ranges->nsegments;
+    struct pcoll_link link = {*machine, 0, pcoll_cost_crowd(signature, machine)};
     struct pcoll_waves waves = {0};
 
-    for (int depth = 0; depth < grid->depths; depth++) {
-        const double puts = (grid->counts[depth] - 1) * pieces_of(grid, segments, depth);
-        const double share = (double)ranges_bytes(signature, size, share_of(grid, depth));
-        const double put = share / n / pieces_of(grid, segments, depth);
+    for (int depth = 0; depth < ranges->grid.depths; depth++) {
+        const int pieces = pcoll_ranges_pieces(ranges, depth);
+        const double puts = (ranges->grid.counts[depth] - 1) * pieces;
+        const double share = (double)pcoll_ranges_most(ranges, pcoll_ranges_share(ranges, depth));
+        const double put = share / n / pieces;
 
         link.machine = pcoll_cost_node(&link.machine);
         pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){puts, put, puts});
@@ -621,14 +491,14 @@ static double cost_of(const struct pcoll_teams *teams, const struct pcoll_signat
 {
     const int size = pcoll_ranks_per_node(signature);
     const double owners = (double)signature->nranks / size, count = teams->count;
-    const double range = (double)ranges_bytes(signature, size, 1);
-    const struct segments segments = segments_of(signature, size, params);
-    const struct pcoll_grid grid = pcoll_grid_of(teams, signature, size);
+    const struct pcoll_ranges ranges =
+        pcoll_ranges_of(signature, params, pcoll_grid_of(teams, signature, size), 0);
+    const double range = (double)pcoll_ranges_most(&ranges, 1);
     const bool is_wire = pcoll_is_over_wire(signature);
     const struct pcoll_link link = {*machine, is_wire ? size : 0,
                                     pcoll_cost_crowd(signature, machine)};
     const double messages = owners * (count - 1) / count;
-    const double operands = cost_of_team(&grid, signature, segments, machine);
+    const double operands = cost_of_team(&ranges, machine);
     struct pcoll_waves sums = {0};
     double between;
 
@@ -637,7 +507,7 @@ static double cost_of(const struct pcoll_teams *teams, const struct pcoll_signat
     between = sums.time + sums.queue;
     if (is_wire)
         return machine->call + pcoll_larger(operands, between) +
-               pcoll_lesser(operands, between) / (double)segments.count;
+               pcoll_lesser(operands, between) / (double)ranges.nsegments;
     return machine->call + operands + between;
 }
 
