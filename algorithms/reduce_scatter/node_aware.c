@@ -121,7 +121,7 @@ static struct room room_of(const struct pcoll_ranges *ranges, int nteams)
     struct room room = {.sums = sums, .range = range, .all = 2 * sums + range};
 
     for (int depth = 0; depth < ranges->grid.depths; depth++) {
-        const uint64_t slots = (uint64_t)(2 * slots_of(&ranges->grid, depth));
+        const uint64_t slots = 2 * (uint64_t)slots_of(&ranges->grid, depth);
         const uint64_t bytes = ranges->nsegments > 1
                                    ? ranges->segment_bytes
                                    : pcoll_ranges_most(ranges, pcoll_ranges_share(ranges, depth));
