@@ -66,8 +66,8 @@ static enum pcoll_result complete(const struct pcoll_bootstrap *bootstrap,
                                   struct pcoll_bound *bound)
 {
     const struct pcoll_medium *medium = bound->medium;
-    const bool is_alone = !bootstrap->crowded && !pcoll_is_network(medium);
-    const unsigned polls = is_alone             ? POLLS_WITH_CORE
+    const bool may_spin = !bootstrap->crowded && !pcoll_is_network(medium);
+    const unsigned polls = may_spin             ? POLLS_WITH_CORE
                            : bootstrap->crowded ? PCOLL_POLLS_CROWDED
                                                 : PCOLL_POLLS_OF_NETWORK;
     enum pcoll_result result = medium->start(bound);
@@ -76,7 +76,7 @@ static enum pcoll_result complete(const struct pcoll_bootstrap *bootstrap,
         result = medium->spin(bound, polls);
         if (result != PCOLL_PENDING)
             break;
-        if (is_alone || round % PCOLL_YIELDS_PER_LOOK == 0)
+        if (may_spin || round % PCOLL_YIELDS_PER_LOOK == 0)
             bootstrap->idle(bootstrap->context);
         medium->rest(bound, 0);
     }

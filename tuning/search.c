@@ -205,13 +205,11 @@ static double weigh(struct pcoll_search *search, const struct pcoll_algorithm *a
     return cost;
 }
 
-/* Far buffers must gain a tenth: their pages are touched for the first time over many starts, each
- * of which may take 50 times as long (doc/notes/caches.md). */
+/* If they gain enough, of one row, path and level. */
 static void take_far(struct pcoll_search *search)
 {
-    enum { PERCENT = 90 };
-
-    if (search->far.algorithm && search->far.predicted_us < search->near_us * PERCENT / 100)
+    if (search->far.algorithm &&
+        search->far.predicted_us < search->near_us * PCOLL_FAR_PERCENT / 100)
         take(search, &search->far);
 }
 

@@ -34,6 +34,11 @@ void pcoll_caches_tell(const struct pcoll_caches *caches, struct pcoll_machine *
  * cores of 512 KiB no difference was seen. */
 #define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
 
+/* Far buffers must take at most so many percent of the time of near ones: their pages are touched
+ * for the first time over many starts, each of which may take 50 times as long (10 us a page on an
+ * EPYC; a ring of 128 slots that gained a tenth there pays after 50,000 starts). */
+#define PCOLL_FAR_PERCENT 90
+
 /* Returns whether the data that a user gives one rank stays in the core's own cache beside a far
  * buffer. Otherwise copies between the two also fetch the user's lines from elsewhere. Where
  * nothing is known, it does. */
