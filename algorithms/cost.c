@@ -150,8 +150,11 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
 double pcoll_cost_kept(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
 {
     const double core = (double)touched(signature) * pcoll_cost_crowd(signature, machine);
+    const bool fits = pcoll_is_own_data(machine, (uint64_t)core);
 
-    return pcoll_is_own_data(machine, (uint64_t)core) ? machine->kept : machine->cached;
+    if (pcoll_is_over_wire(signature))
+        return machine->copy;
+    return pcoll_lesser(machine->copy, fits ? machine->kept : machine->cached);
 }
 
 /* Without a core of its own, each rank waits for the turns of all ranks that share the core. */

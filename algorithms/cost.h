@@ -142,7 +142,7 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine);
 
 /* The time for each byte of a block that a rank keeps, if only user buffers pass through its core's
- * caches. */
+ * caches: `kept` of the machine for that call. */
 double pcoll_cost_kept(const struct pcoll_signature *signature,
                        const struct pcoll_machine *machine);
 

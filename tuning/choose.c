@@ -321,17 +321,14 @@ static bool are_consecutive(const struct pcoll_topology *level)
     return true;
 }
 
-/* Between user buffers of a node, ranks only copy the blocks that they keep, in which no other core
- * has lines. Reductions copy slices into buffers of other ranks, too. */
+/* Reductions between user buffers copy slices into buffers of other ranks. */
 static struct pcoll_machine direct(const struct pcoll_search *search)
 {
-    const struct pcoll_signature *signature = search->signature;
-    const bool reduces = pcoll_coll_has(signature->coll, PCOLL_REDUCES);
     struct pcoll_machine machine = search->machine;
 
-    if (!pcoll_is_over_wire(signature))
-        machine.copy = pcoll_lesser(machine.copy, reduces ? machine.cached
-                                                          : pcoll_cost_kept(signature, &machine));
+    if (!pcoll_is_over_wire(search->signature) &&
+        pcoll_coll_has(search->signature->coll, PCOLL_REDUCES))
+        machine.copy = pcoll_lesser(machine.copy, machine.cached);
     return machine;
 }
 
@@ -363,6 +360,7 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     search->limits =
         pcoll_limits_of(search->machine.node ? search->machine.node : &search->machine);
     pcoll_cost_contend(search->signature, caps->mapped, &search->machine);
+    search->machine.kept = pcoll_cost_kept(search->signature, &search->machine);
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
     search->direct = direct(search);

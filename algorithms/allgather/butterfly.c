@@ -347,7 +347,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const bool user = path_of(params) == PCOLL_PATH_USER;
     int n = pcoll_log2_floor(signature->nranks);
     int extra = signature->nranks - (1 << n);
-    double own = (double)signature->bytes * machine->copy;
+    double own = (double)signature->bytes * (user ? machine->kept : machine->copy);
     double crowd = pcoll_cost_crowd(signature, machine);
     double gap = pcoll_larger(machine->g, machine->o);
     double rate = user ? pcoll_cost_forward(signature, machine)

@@ -273,7 +273,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         return cost_over_wire(signature, form, machine, segments);
     if (form == USER)
         return pcoll_cost_waves(signature, machine, 2, peers) +
-               crowd * (peers * machine->rma + others + own);
+               crowd * (peers * machine->rma + others + (double)signature->bytes * machine->kept);
     return pcoll_cost_waves(signature, machine, (int)segments, peers) +
            crowd * (others + 2 * own + segments * signature->nranks * machine->o) -
            (own < idle ? own : idle);

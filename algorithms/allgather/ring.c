@@ -484,8 +484,8 @@ static double cost_user(const struct pcoll_signature *signature, const struct pc
     double cached = own <= nlanes * (double)nown * OWN_SEGMENT ? 0.5 : 1;
     double first = pcoll_larger(segments, own / load.segment);
     double copying = pcoll_is_over_wire(signature)
-                         ? pcoll_cost_node(machine).o + own * machine->copy / first
-                         : cached * own * machine->copy;
+                         ? pcoll_cost_node(machine).o + own * machine->kept / first
+                         : cached * own * machine->kept;
     double work = nlanes * (load.items - 1 + segments) * machine->rma + copying +
                   load.items * load.segment * pcoll_cost_forward(signature, machine) / nlanes;
 

@@ -310,7 +310,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, form, machine, segments);
     if (form == USER)
-        return machine->call + 2 * wave + crowd * peers * (machine->rma + bytes * machine->G) + own;
+        return machine->call + 2 * wave +
+               crowd * (peers * (machine->rma + bytes * machine->G) + bytes * machine->kept);
     return machine->call + segments * (wave + cost_of_copies(signature, machine, segments)) +
            crowd * peers * bytes * machine->copy + own;
 }

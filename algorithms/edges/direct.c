@@ -180,12 +180,12 @@ static struct load load_of(const struct pcoll_signature *signature,
 
 /* The bytes that each rank gives itself, or the root if there is one. */
 static double cost_of_kept(const struct pcoll_signature *signature,
-                           const struct pcoll_machine *machine)
+                           const struct pcoll_machine *machine, double rate)
 {
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double keepers = pcoll_coll_has(signature->coll, PCOLL_ROOTED) ? 1 : crowd;
 
-    return keepers * (double)pcoll_edges_kept(signature) * machine->copy;
+    return keepers * (double)pcoll_edges_kept(signature) * rate;
 }
 
 /* What the ranks that access the root's memory do at least, or nothing if the root itself moves the
@@ -222,7 +222,7 @@ double pcoll_edges_cost_user(const struct pcoll_signature *signature,
                             : pcoll_cost_wave(signature, machine, degree, true);
 
     return machine->call + 2 * wave + released + moved.messages * machine->rma +
-           moved.bytes * rate + packed + cost_of_kept(signature, machine);
+           moved.bytes * rate + packed + cost_of_kept(signature, machine, machine->kept);
 }
 
 /* Blocks that a rank writes to several receivers, or to several places of one, begin lines that it
@@ -251,7 +251,8 @@ static double rate_of(const struct pcoll_signature *signature, const struct pcol
 }
 
 /* A root copies all blocks, and meanwhile each other rank its own, unless they share its core. A
- * rank with slots of its own copies its block once, and then tells its receivers. */
+ * rank with slots of its own copies its block once, and then tells its receivers. Each round more
+ * takes the latency of a signal or a credit that nothing hides. */
 double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
                               const struct pcoll_edge_slots *slots,
                               const struct pcoll_machine *machine)
@@ -268,13 +269,13 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
                               : in.bytes + sent;
     const double segments =
         pcoll_larger(degree, (double)pcoll_edges_volume(signature) / (double)slots->segment);
-    const double filled = slots->at_sender ? (double)slots->nrounds : 0;
+    const double rounds = (double)slots->nrounds, filled = slots->at_sender ? rounds : 0;
 
     return machine->call + pcoll_cost_wave(signature, &own, degree, true) +
-           FETCH * machine->L * fetched(signature, slots) +
+           (rounds - 1 + FETCH * fetched(signature, slots)) * machine->L +
            crowd * (2 * segments + filled) * machine->o +
            copied * rate_of(signature, machine, 3 * in.bytes + out.bytes) +
-           cost_of_kept(signature, machine);
+           cost_of_kept(signature, machine, machine->copy);
 }
 
 double pcoll_edges_cost_direct(const struct pcoll_signature *signature,

@@ -109,7 +109,7 @@ static double cost_of_crowd(const struct pcoll_signature *signature,
 
     return pcoll_cost_waves(signature, machine, 2, 1) +
            peers * (2 * machine->o + one) / machine->cores +
-           (double)signature->bytes * machine->copy;
+           (double)signature->bytes * machine->kept;
 }
 
 static double cost_put(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -153,7 +153,7 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
     if (pcoll_is_over_wire(signature))
         return cost_put(signature, params, machine) + 2 * machine->L;
     return machine->call + turns + 2 * machine->L + machine->o +
-           peers * (machine->o + machine->rma + bytes * machine->G) + bytes * machine->copy;
+           peers * (machine->o + machine->rma + bytes * machine->G) + bytes * machine->kept;
 }
 
 const struct pcoll_algorithm pcoll_gather_direct_get = {

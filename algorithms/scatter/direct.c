@@ -171,7 +171,7 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
 {
     const struct pcoll_machine own = port_of_root(signature, machine);
     const struct pcoll_hop hop = pcoll_cost_hop(signature, &own, (double)signature->bytes);
-    const double peers = signature->nranks - 1, copy = (double)signature->bytes * machine->copy;
+    const double peers = signature->nranks - 1, copy = (double)signature->bytes * machine->kept;
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double turns = crowd > 1 ? crowd * 2 * machine->turn : 0;
     const double ready = own.o + own.L + (peers - 1) * hop.in;
@@ -206,14 +206,12 @@ static double cost_of_readers(const struct pcoll_signature *signature,
                                         2 * own.L + peers * (2 * own.g + length));
 }
 
-/* `copy` may be the time of blocks that a rank keeps, which these are not. The last rank copies its
- * block out when the root copies its own. */
+/* The last rank copies its block out when the root copies its own. */
 static double cost_of_written(const struct pcoll_signature *signature,
                               const struct pcoll_machine *machine, double written)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
-    const double rate = pcoll_larger(node.copy, node.cached);
-    const double one = machine->o + (double)signature->bytes * rate;
+    const double one = machine->o + (double)signature->bytes * node.copy;
 
     return machine->call + 2 * machine->L + machine->o + (written - 1) * machine->arrival +
            (written + 1) * one;

@@ -93,10 +93,14 @@ static void test_touched(void)
  * hold a buffer of 768 KiB. */
 static void test_kept(void)
 {
-    const struct pcoll_machine fits = {.cached = 2, .kept = 1, .own = 2.75},
-                               too_long = {.cached = 2, .kept = 1, .own = 2.74},
-                               shared = {.cached = 2, .kept = 1, .own = 2.75, .cores = 3},
-                               twice = {.cached = 2, .kept = 1, .own = 4.75, .cores = 2};
+    const struct pcoll_machine fits = {.copy = 3, .cached = 2, .kept = 1, .own = 2.75},
+                               too_long = {.copy = 3, .cached = 2, .kept = 1, .own = 2.74},
+                               shared = {.copy = 3,
+                                         .cached = 2,
+                                         .kept = 1,
+                                         .own = 2.75,
+                                         .cores = 3},
+                               twice = {.copy = 3, .cached = 2, .kept = 1, .own = 4.75, .cores = 2};
     const struct pcoll_signature alltoall = {
         .coll = PCOLL_ALLTOALL, .nranks = 4, .bytes = 256 << 10};
 

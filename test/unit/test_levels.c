@@ -211,14 +211,22 @@ static void check_grids(void)
 
 /* --- cost --- */
 
-static const struct pcoll_machine node = {
-    .L = 0.1, .o = 0.02, .g = 0.02, .G = 1e-4, .rma = 1.6, .copy = 8e-5, .call = 0.1, .turn = 1.5};
+static const struct pcoll_machine node = {.L = 0.1,
+                                          .o = 0.02,
+                                          .g = 0.02,
+                                          .G = 1e-4,
+                                          .rma = 1.6,
+                                          .copy = 8e-5,
+                                          .kept = 8e-5,
+                                          .call = 0.1,
+                                          .turn = 1.5};
 static const struct pcoll_machine network = {.L = 2,
                                              .o = 0.2,
                                              .g = 0.3,
                                              .G = 1e-3,
                                              .rma = 0.5,
                                              .copy = 8e-5,
+                                             .kept = 8e-5,
                                              .call = 0.1,
                                              .turn = 1.5,
                                              .node = &node};

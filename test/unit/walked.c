@@ -8,9 +8,16 @@
 #include "tuning/sim/walk.h"
 
 const struct pcoll_machine walked_networks[WALKED_NETWORKS] = {
-    {.L = 12, .o = 2, .g = 2, .G = 0.0008, .rma = 4, .copy = 0.00008, .call = 0.2},
-    {.L = 1.9, .o = 0.23, .g = 0, .G = 0.000079, .rma = 0.5, .copy = 0.00008, .call = 0.2},
-    {.L = 1.3, .o = 0.15, .g = 0.3, .G = 0.000086, .copy = 0.00008, .call = 0.2},
+    {.L = 12, .o = 2, .g = 2, .G = 0.0008, .rma = 4, .copy = 0.00008, .kept = 0.00008, .call = 0.2},
+    {.L = 1.9,
+     .o = 0.23,
+     .g = 0,
+     .G = 0.000079,
+     .rma = 0.5,
+     .copy = 0.00008,
+     .kept = 0.00008,
+     .call = 0.2},
+    {.L = 1.3, .o = 0.15, .g = 0.3, .G = 0.000086, .copy = 0.00008, .kept = 0.00008, .call = 0.2},
 };
 const struct pcoll_machine walked_memory = {.L = 0.1,
                                             .o = 0.02,
@@ -18,6 +25,7 @@ const struct pcoll_machine walked_memory = {.L = 0.1,
                                             .G = 0.0001,
                                             .rma = 1.6,
                                             .copy = 0.00008,
+                                            .kept = 0.00008,
                                             .call = 0.1,
                                             .exclusive = 1};
 
