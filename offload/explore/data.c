@@ -330,7 +330,7 @@ bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance)
 
 void pcoll_explore_reset(struct pcoll_explore *explore)
 {
-    memset(explore->memory, 0, explore->memory_bytes);
+    memset(explore->memory, 0, explore->compares ? explore->memory_bytes : explore->control_bytes);
     for (int r = 0; r < explore->nranks; r++) {
         const struct explore_rank *mine = &explore->rank[r];
 

@@ -225,6 +225,7 @@ static enum pcoll_result search(struct explorer *x)
     FILE *trace = x->explore->options.trace;
     enum pcoll_result result;
 
+    x->explore->compares = true;
     pcoll_explore_reset(x->explore);
     x->explore->options.trace = NULL;
     result = visit(x, 0);

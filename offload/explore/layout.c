@@ -326,7 +326,6 @@ enum pcoll_result pcoll_explore_create(struct pcoll_plan *const *plans, int nran
     }
     if (lay_control(explore) != PCOLL_OK)
         goto destroy;
-    pcoll_explore_reset(explore);
     *explore_p = explore;
     return PCOLL_OK;
 

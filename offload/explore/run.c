@@ -196,6 +196,7 @@ static enum pcoll_result run(struct scheduler *s)
 
     if (s->explore->options.helpers > 0)
         return PCOLL_ERR_INVALID;
+    s->explore->compares = false;
     s->heap = calloc(events * EXPLORE_NUM_KINDS, sizeof(*s->heap));
     s->offered = calloc(events, sizeof(*s->offered));
     s->waiting = malloc((s->explore->ncounters + 1) * sizeof(*s->waiting));

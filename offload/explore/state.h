@@ -65,7 +65,8 @@ struct pcoll_explore {
     struct pcoll_explore_options options;
     int nranks, nrails;
     bool ordered;
-    bool dry; /* move no data and check nothing: control only */
+    bool dry;      /* move no data and check nothing: control only */
+    bool compares; /* equal states have equal memory: bytes in flight are 0 before and after */
     struct explore_rank *rank;
     const struct pcoll_local **locals; /* [nranks], for pcoll_expect */
     bool synchronizes;                 /* PCOLL_SYNCHRONIZES */

@@ -10,30 +10,45 @@ static uint64_t mix(uint64_t z)
     return z ^ z >> 32;
 }
 
-static void add_word(struct pcoll_hash *h, const unsigned char *at)
+/* Both halves of the product in one. */
+static uint64_t fold(uint64_t a, uint64_t b)
 {
-    uint64_t word;
+    const unsigned __int128 product = (unsigned __int128)a * b;
 
-    memcpy(&word, at, sizeof(word));
-    h->a = (h->a ^ word) * 0x9e3779b97f4a7c15u;
-    h->a ^= h->a >> 29;
-    h->b = (h->b + word) * 0xbf58476d1ce4e5b9u;
-    h->b ^= h->b >> 31;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The words in even and in odd places are hashed at the same time. */
+/* Add two words to both parts of a hash. */
+static void add_words(struct pcoll_hash *h, const unsigned char *at)
+{
+    uint64_t word[2];
+
+    memcpy(word, at, sizeof(word));
+    h->a = fold(h->a ^ word[0], word[1] ^ 0x9e3779b97f4a7c15u);
+    h->b = fold(h->b ^ word[1], word[0] ^ 0xbf58476d1ce4e5b9u);
+}
+
+/* Every other pair of words is hashed at the same time. */
 static struct pcoll_hash hash_memory(const unsigned char *memory, size_t bytes)
 {
+    enum { PAIR = 2 * sizeof(uint64_t) };
     struct pcoll_hash even = {0x243f6a8885a308d3u, 0x13198a2e03707344u};
     struct pcoll_hash odd = {0xa4093822299f31d0u, 0x082efa98ec4e6c89u};
+    unsigned char rest[PAIR] = {0};
     size_t i = 0;
 
-    for (; i + 2 * sizeof(uint64_t) <= bytes; i += 2 * sizeof(uint64_t)) {
-        add_word(&even, memory + i);
-        add_word(&odd, memory + i + sizeof(uint64_t));
+    for (; i + 2 * PAIR <= bytes; i += 2 * PAIR) {
+        add_words(&even, memory + i);
+        add_words(&odd, memory + i + PAIR);
     }
-    if (i < bytes)
-        add_word(&even, memory + i);
+    if (i + PAIR <= bytes) {
+        add_words(&even, memory + i);
+        i += PAIR;
+    }
+    if (i < bytes) {
+        memcpy(rest, memory + i, bytes - i);
+        add_words(&odd, rest);
+    }
     return (struct pcoll_hash){mix(even.a + mix(odd.a)) | 1, mix(even.b + mix(odd.b))};
 }
 
