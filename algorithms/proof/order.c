@@ -30,6 +30,8 @@ struct pcoll_order_run {
     uint64_t *seen;                       /* one bit for each event of cycles 0 and 1; may be
                                            * NULL */
     int *instance, *left; /* [rank]: -1 before the first start; number of entries still to fire */
+    int *started;         /* [rank]: the number of the START of that instance */
+    int *first;           /* [rank]: its first entry */
     int64_t *value;       /* [counter] */
     int *next;            /* [counter]: its next entry in the current phase */
     int *risen, nrisen;   /* counters to examine, each at most once */
@@ -120,6 +122,8 @@ static bool allocate(struct pcoll_order *order)
     order->groups = array(order, (ncounters + 2 * nranks) * nphases, sizeof(int));
     order->run.instance = array(order, nranks, sizeof(int));
     order->run.left = array(order, nranks, sizeof(int));
+    order->run.started = array(order, nranks, sizeof(int));
+    order->run.first = array(order, nranks, sizeof(int));
     order->run.idle = array(order, nranks, sizeof(int));
     order->run.value = array(order, ncounters, sizeof(int64_t));
     order->run.next = array(order, ncounters, sizeof(int));
@@ -154,22 +158,40 @@ void pcoll_order_destroy(struct pcoll_order *order)
 
 /* ---- a run ---- */
 
-static int event_number(const struct pcoll_order *order, struct pcoll_order_event event)
+/* The number of an event after a START of the same rank that has the number `started`; the entries
+ * of its phase are those from `first` on. */
+static int number_after(int started, int first, struct pcoll_order_event event)
 {
-    int nphases = order->check->nphases, phase = event.instance % nphases;
-    int number = order->event_base[event.rank * nphases + phase] + (int)event.kind;
+    const bool is_of_entry = event.kind == PCOLL_FIRE || event.kind == PCOLL_ARRIVE;
 
-    if (event.kind == PCOLL_FIRE || event.kind == PCOLL_ARRIVE)
-        number += 2 * (event.entry - plan_of(order, event.rank)->phases[phase].first);
-    return number + event.instance / nphases * order->nevents;
+    return started + (int)event.kind + (is_of_entry ? 2 * (event.entry - first) : 0);
 }
 
+static int start_number(const struct pcoll_order *order, int rank, int instance)
+{
+    const int nphases = order->check->nphases;
+
+    return order->event_base[rank * nphases + instance % nphases] +
+           instance / nphases * order->nevents;
+}
+
+static int event_number(const struct pcoll_order *order, struct pcoll_order_event event)
+{
+    const int phase = event.instance % order->check->nphases;
+
+    return number_after(start_number(order, event.rank, event.instance),
+                        plan_of(order, event.rank)->phases[phase].first, event);
+}
+
+/* The event is of the rank's running instance, or comes later than those that are seen. */
 static void see(struct pcoll_order *order, struct pcoll_order_event event)
 {
-    if (order->run.seen && event.instance < 2 * order->check->nphases) {
-        int number = event_number(order, event);
+    const struct pcoll_order_run *run = &order->run;
 
-        order->run.seen[number / 64] |= (uint64_t)1 << number % 64;
+    if (run->seen && event.instance < 2 * order->check->nphases) {
+        const int number = number_after(run->started[event.rank], run->first[event.rank], event);
+
+        run->seen[number / 64] |= (uint64_t)1 << number % 64;
     }
 }
 
@@ -297,6 +319,7 @@ static void start(struct pcoll_order *order, int rank)
     struct pcoll_order_run *run = &order->run;
     const struct pcoll_plan *plan = plan_of(order, rank);
     struct pcoll_order_event event = {PCOLL_START, rank, run->instance[rank] + 1, 0};
+    const struct pcoll_phase *phase = &plan->phases[event.instance % plan->nphases];
     const int *group;
 
     if (is_held(run, event))
@@ -307,7 +330,9 @@ static void start(struct pcoll_order *order, int rank)
         return;
     }
     run->instance[rank] = event.instance;
-    run->left[rank] = plan->phases[event.instance % plan->nphases].count;
+    run->left[rank] = phase->count;
+    run->started[rank] = start_number(order, rank, event.instance);
+    run->first[rank] = phase->first;
     see(order, event);
     for (int c = 0; c < plan->ncounters; c++) {
         run->next[order->counter_base[rank] + c] = group_of(order, rank, c)[0];
