@@ -31,7 +31,7 @@ unit_tests() {
     local name suite=$1 log=$results/$1 limit=${inherited_limit:-$(unit_limit)}
     cd "$build/$2"
     rm -f "$log"-test_* # a test that does not run must not be counted by an earlier run
-    for name in $(unit_programs | grep -xP "test/unit/test_(${3:-.*})"); do
+    for name in $(unit_programs "${3:-.*}"); do
         [ ! -x "$name" ] || echo "${name##*/}"
     done | longest_first >"$log.tests"
     with_ranks >"$log.ranks"
@@ -72,8 +72,10 @@ longest_first() {
     done | sort -k1,1nr -s | cut -d' ' -f2
 }
 
+# unit_programs [NAMES]: as of unit_tests.
 unit_programs() {
-    sed -n 's|.*%D%/\(test_[a-z0-9_]*\)\( \\\)*$|test/unit/\1|p' "$repo/test/unit/sources.mk"
+    sed -n 's|.*%D%/\(test_[a-z0-9_]*\)\( \\\)*$|test/unit/\1|p' "$repo/test/unit/sources.mk" |
+        grep -xP "test/unit/test_(${1:-.*})"
 }
 
 every_unit_test_is_listed() {
@@ -108,9 +110,10 @@ suite_asan() {
 # These tests have ranks as threads; a race between processes cannot be seen, so test_shm makes none.
 suite_tsan() {
     local -x PCOLL_TEST_RANKS=threads
+    local tests='agent(_plans|_sleep)?|board|coop|notice|shm|bootstrap|tune|pool'
     ! is_late tsan || return 0
-    check "tsan: build" own tsan check-build CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
-    sanitized tsan tsan 'agent(_plans|_sleep)?|board|coop|notice|shm|bootstrap|tune|pool'
+    check "tsan: build" own tsan "$(unit_programs "$tests")" CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
+    sanitized tsan tsan "$tests"
 }
 
 suite_warnings() {
