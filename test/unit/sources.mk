@@ -24,6 +24,7 @@ check_PROGRAMS += \
     %D%/test_huge \
     %D%/test_hints \
     %D%/test_kept \
+    %D%/test_known \
     %D%/test_levels \
     %D%/test_lines \
     %D%/test_loads \
@@ -111,6 +112,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/cover.h %D%/cover.c \
     %D%/graph.h %D%/graph.c \
     %D%/job.h %D%/job.c \
+    %D%/known.h %D%/known.c \
     %D%/meeting.h %D%/meeting.c \
     %D%/net_rank.h %D%/net_rank.c %D%/net_tests.h %D%/net_tests.c \
     %D%/excuse.h %D%/excuse.c \
