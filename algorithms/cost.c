@@ -84,6 +84,14 @@ double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pco
     return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
 }
 
+double pcoll_cost_saturated(const struct pcoll_machine *machine, double ranks, double bytes,
+                            double alone)
+{
+    const double running = machine->cores > 0 ? pcoll_lesser(ranks, machine->cores) : ranks;
+
+    return pcoll_larger(alone, running * bytes * machine->saturated);
+}
+
 double pcoll_cost_put_rate(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine)
 {

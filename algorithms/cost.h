@@ -120,6 +120,11 @@ double pcoll_cost_port_load(const struct pcoll_signature *signature);
 double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
                        enum pcoll_path path);
 
+/* The time if so many ranks of a domain each copy so many bytes to or from others, at the same
+ * time: `alone`, that of one of them alone, unless they saturate what they share. */
+double pcoll_cost_saturated(const struct pcoll_machine *machine, double ranks, double bytes,
+                            double alone);
+
 /* The same of a put between user buffers. */
 double pcoll_cost_put_rate(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine);

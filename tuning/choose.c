@@ -252,6 +252,7 @@ static struct pcoll_machine machine_in_team(const struct pcoll_machine *above,
     within.L = pcoll_lesser(above->L, near->L);
     within.copy = pcoll_lesser(above->copy, near->copy);
     within.reduce = pcoll_lesser(above->reduce, near->reduce);
+    within.saturated = near->saturated;
     return within;
 }
 

@@ -309,9 +309,10 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine node = pcoll_cost_node(machine);
     struct pcoll_machine port = *machine;
     const double crowd = pcoll_cost_crowd(signature, machine), block = (double)signature->bytes;
-    const double rate = pcoll_is_over_wire(signature)
-                            ? pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP)
-                            : crowd * machine->copy;
+    const double rate =
+        pcoll_is_over_wire(signature)
+            ? pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP)
+            : crowd * pcoll_cost_saturated(machine, signature->nranks, 1, machine->copy);
     const int last = of.nrounds - 1;
     const bool ends_early = blocks_of_message(&of, last, 1) == 1;
     const int waves = last > 0 && ends_early ? of.nrounds - 1 : of.nrounds;

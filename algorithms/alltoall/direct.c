@@ -306,14 +306,16 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double bytes = (double)signature->bytes, own = crowd * bytes * machine->copy;
     const double segments = (double)nsegments_of(signature, params);
     const double wave = pcoll_cost_wave(signature, machine, peers, true);
+    const double alone = form == USER ? machine->rma + bytes * machine->G : bytes * machine->copy;
+    const double moved =
+        crowd * peers * pcoll_cost_saturated(machine, signature->nranks, bytes, alone);
 
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, form, machine, segments);
     if (form == USER)
-        return machine->call + 2 * wave +
-               crowd * (peers * (machine->rma + bytes * machine->G) + bytes * machine->kept);
+        return machine->call + 2 * wave + moved + crowd * bytes * machine->kept;
     return machine->call + segments * (wave + cost_of_copies(signature, machine, segments)) +
-           crowd * peers * bytes * machine->copy + own;
+           moved + own;
 }
 
 const struct pcoll_algorithm pcoll_alltoall_direct = {

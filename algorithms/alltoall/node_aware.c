@@ -515,17 +515,20 @@ static double cost_of_team(const struct pcoll_teams *teams, const struct pcoll_s
         const double from = is_last ? 1 : members_of(&grid, depth + 1); /* members */
         const double puts = is_last ? puts_of(teams) : ceil(teams->count / from);
         const double blocks = is_last ? signature->nranks : puts * from * members;
+        const double bytes = blocks * (double)signature->bytes;
 
         node = pcoll_cost_node(&node);
         time += cost_to_collect(&grid, signature, &node, depth, puts) +
-                crowd * blocks * (double)signature->bytes * node.copy +
+                crowd * pcoll_cost_saturated(&node, members_of(&grid, depth), bytes,
+                                             bytes * node.copy) +
                 pcoll_cost_wave(signature, &node, grid.counts[depth] - 1, true);
     }
     return time;
 }
 
 /* The messages of a node leave its port one after the other; in a node, those of a leader follow
- * each other. */
+ * each other. Each leaves a domain and enters another, so that few leaders saturate these as all
+ * ranks would. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -535,17 +538,23 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double members = pcoll_ranks_per_node(signature);
     const double messages = pcoll_larger(1, (teams.count - 1) / members); /* of a rank */
     const double all = (double)signature->nranks * (double)signature->bytes;
-    double moved = all, exchanged, unpacked;
+    const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    double moved = all * rate, exchanged, unpacked;
 
     (void)params;
     if (teams.topology == NULL)
         return pcoll_alltoall_direct.cost(signature, &direct, machine);
-    if (!pcoll_is_over_wire(signature))
-        moved = ceil((teams.count - 1) / members) * members * members * (double)signature->bytes;
+    if (!pcoll_is_over_wire(signature)) {
+        const double bytes =
+            ceil((teams.count - 1) / members) * members * members * (double)signature->bytes;
+
+        moved = pcoll_cost_saturated(machine, signature->nranks, bytes, bytes * rate);
+    }
     exchanged = pcoll_cost_wave(signature, machine, 1, true) +
                 pcoll_larger(crowd * (messages - 1) * machine->o, (teams.count - 2) * machine->g) +
-                moved * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    unpacked = crowd * (signature->nranks * node.o + all * node.copy);
+                moved;
+    unpacked = crowd * (signature->nranks * node.o +
+                        pcoll_cost_saturated(&node, members, all, all * node.copy));
     return machine->call + cost_of_team(&teams, signature, machine) + exchanged + unpacked;
 }
 

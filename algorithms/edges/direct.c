@@ -178,6 +178,16 @@ static struct load load_of(const struct pcoll_signature *signature,
                          of_core(signature, machine, max, is_of_root ? max : back)};
 }
 
+/* The time of a core for bytes that go from rank to rank: `alone`, unless all cores move as many.
+ * Neighbors are often near each other, so that their bytes do not all meet. */
+static double between(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                      double bytes, double alone)
+{
+    const bool is_to_all = pcoll_collective_of(signature)->pattern == &pcoll_pattern_complete;
+
+    return is_to_all ? pcoll_cost_saturated(machine, signature->nranks, bytes, alone) : alone;
+}
+
 /* The bytes that each rank gives itself, or the root if there is one. */
 static double cost_of_kept(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine, double rate)
@@ -217,12 +227,13 @@ double pcoll_edges_cost_user(const struct pcoll_signature *signature,
     const double packed = signature->typed ? (in.bytes + out.bytes) * machine->pack : 0;
     const double released = receivers_move ? in.messages * machine->o : 0;
     const double rate = machine->G + (receivers_move ? 0 : machine->put);
+    const double alone = moved.messages * machine->rma + moved.bytes * rate;
     const double wave = pcoll_coll_has(signature->coll, PCOLL_ROOTED)
                             ? pcoll_cost_fans(signature, machine, 1, degree) - machine->call
                             : pcoll_cost_wave(signature, machine, degree, true);
 
-    return machine->call + 2 * wave + released + moved.messages * machine->rma +
-           moved.bytes * rate + packed + cost_of_kept(signature, machine, machine->kept);
+    return machine->call + 2 * wave + released + between(signature, machine, moved.bytes, alone) +
+           packed + cost_of_kept(signature, machine, machine->kept);
 }
 
 /* Blocks that a rank writes to several receivers, or to several places of one, begin lines that it
@@ -264,17 +275,17 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
         slots->ring.slots > 0 ? pcoll_ring_machine(&slots->ring, machine) : *machine;
     const double sent = slots->at_sender ? out.bytes / degree : out.bytes;
     const double crowd = pcoll_cost_crowd(signature, machine);
+    const double rate = rate_of(signature, machine, 3 * in.bytes + out.bytes);
     const double copied = crowd == 1 && pcoll_coll_has(signature->coll, PCOLL_ROOTED)
-                              ? pcoll_larger(in.bytes, out.bytes)
-                              : in.bytes + sent;
+                              ? pcoll_larger(in.bytes, out.bytes) * rate
+                              : in.bytes * rate + between(signature, machine, sent, sent * rate);
     const double segments =
         pcoll_larger(degree, (double)pcoll_edges_volume(signature) / (double)slots->segment);
     const double rounds = (double)slots->nrounds, filled = slots->at_sender ? rounds : 0;
 
     return machine->call + pcoll_cost_wave(signature, &own, degree, true) +
            (rounds - 1 + FETCH * fetched(signature, slots)) * machine->L +
-           crowd * (2 * segments + filled) * machine->o +
-           copied * rate_of(signature, machine, 3 * in.bytes + out.bytes) +
+           crowd * (2 * segments + filled) * machine->o + copied +
            cost_of_kept(signature, machine, machine->copy);
 }
 

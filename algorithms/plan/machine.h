@@ -34,6 +34,7 @@ struct pcoll_machine {
     double own;    /* MiB of the largest cache that a core has to itself; 0: unknown */
     double exclusive; /* part of an access to a process's memory during which others wait: 1: they
                        * follow each other; 0: all overlap */
+    double saturated; /* per byte of all that ranks of a domain copy at the same time; 0: unknown */
     /* What tables do not have: see pcoll_cost_contend. */
     double arrival; /* between the signals of several ranks to a counter, if each has a core */
     double locked;  /* bytes of a process's memory within which accesses wait for each other */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "algorithms/plan/topology.h"
+#include "algorithms/plan/levels.h"
 #include "test/unit/question.h"
 #include "test/unit/tables.h"
 #include "test/unit/tap.h"
@@ -81,6 +81,77 @@ static void test_readers(const struct pcoll_table *table)
     question_ask(&q);
     tap_ok(strcmp(question_chosen(&q), "direct_get") == 0 && q.choice.params.radix == 128,
            "not if they share cores");
+}
+
+/* What a call takes at the level whose ranks saturate what they share, by what it takes without. */
+static double saturated_by(const struct pcoll_table *table, enum pcoll_coll coll, int cores,
+                           const char **chosen, enum pcoll_path *path)
+{
+    struct question q = question_of(table, coll, 16, 65536);
+    double without;
+
+    q.caps.cores = cores;
+    question_ask(&q);
+    without = q.choice.predicted_us;
+    q.caps.level = PCOLL_LEVEL_OTHER_SOCKET;
+    question_ask(&q);
+    *chosen = question_chosen(&q);
+    *path = q.choice.params.path;
+    return q.choice.predicted_us / without;
+}
+
+/* What node_aware takes over teams of 4 ranks at that distance. */
+static double of_teams(const struct pcoll_table *table, enum pcoll_level level)
+{
+    struct question q = question_of(table, PCOLL_ALLTOALL, 16, 65536);
+    int teams[16];
+    const struct pcoll_division division = {teams, level};
+    struct pcoll_topology levels;
+
+    for (int r = 0; r < 16; r++)
+        teams[r] = r / 4;
+    if (pcoll_topology_divide(NULL, 16, &division, 1, &levels) != PCOLL_OK)
+        abort();
+    q.signature.levels = &levels;
+    q.hint.algorithm = "node_aware";
+    q.hint.teams = 1;
+    question_ask(&q);
+    pcoll_topology_fini(&levels);
+    return q.choice.predicted_us;
+}
+
+/* Ranks that copy through a communication buffer save what they do not share, so if copies take
+ * long anyway, they copy once. */
+static void test_saturated(void)
+{
+    static const enum pcoll_coll to_all[] = {PCOLL_ALLTOALL, PCOLL_ALLTOALLV, PCOLL_ALLTOALLW},
+                                 others[] = {PCOLL_BCAST,      PCOLL_ALLGATHER,
+                                             PCOLL_REDUCE,     PCOLL_ALLREDUCE,
+                                             PCOLL_GATHERV,    PCOLL_REDUCE_SCATTER,
+                                             PCOLL_ALLGATHERV, PCOLL_NEIGHBOR_ALLTOALL};
+    struct pcoll_table *table = tables_good("saturated");
+    const char *chosen;
+    enum pcoll_path path;
+
+    for (size_t i = 0; i < sizeof(to_all) / sizeof(to_all[0]); i++) {
+        struct question q = question_of(table, to_all[i], 16, 65536);
+        const double more = saturated_by(table, to_all[i], 16, &chosen, &path);
+
+        question_ask(&q);
+        tap_ok(q.choice.params.path == PCOLL_PATH_TEMP && path == PCOLL_PATH_USER && more > 1.15 &&
+                   more < 1.25,
+               "a long %s copies once where all ranks saturate what they share (%s, %.2f)",
+               pcoll_coll_name(to_all[i]), chosen, more);
+        tap_ok(saturated_by(table, to_all[i], 4, &chosen, &path) == 1,
+               "%s: not if only four run at the same time", pcoll_coll_name(to_all[i]));
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        tap_ok(saturated_by(table, others[i], 16, &chosen, &path) == 1, "%s: as without it",
+               pcoll_coll_name(others[i]));
+    tap_ok(of_teams(table, PCOLL_LEVEL_SAME_CACHE) > 5 * of_teams(table, PCOLL_LEVEL_OTHER_CACHE),
+           "ranks of a team saturate what the level of the team shares, before and after they "
+           "exchange");
+    pcoll_table_destroy(table);
 }
 
 /* Ranks that share cores and caches. */
@@ -494,6 +565,7 @@ int main(void)
     test_paths();
     test_put(table);
     test_readers(table);
+    test_saturated();
     test_shared_cores(table);
     test_level();
     test_measured();

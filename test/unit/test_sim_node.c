@@ -19,7 +19,7 @@
 
 static const char deep[] =
     NODE(LEVEL("cache", "2", ", \"L\": 0.1, \"copy\": 0.0005, \"source\": \"a paper\"") ", " LEVEL(
-        "numa", "4", ", \"L\": 0.2, \"shared\": 0.001") ", " LEVEL("node", "8", ""));
+        "numa", "4", ", \"L\": 0.2, \"saturated\": 0.001") ", " LEVEL("node", "8", ""));
 
 static struct pcoll_sim_node parsed(const char *text)
 {
@@ -64,8 +64,8 @@ static void check_file(void)
                   "machine.L: missing");
     check_refused("a negative latency", NODE(LEVEL("a", "2", ",\n\"L\": -1")),
                   "2: levels[0].L: must be a number (allowed: 0 to 1e+09)");
-    check_refused("a negative rate", NODE(LEVEL("a", "2", ", \"shared\": -1")),
-                  "levels[0].shared: must be a number");
+    check_refused("a negative rate", NODE(LEVEL("a", "2", ", \"saturated\": -1")),
+                  "levels[0].saturated: must be a number");
     check_refused("a negative link", NODE(LEVEL("a", "2", ", \"link\": -1")),
                   "levels[0].link: must be a number");
     check_refused("a negative lock", "{\"pcoll_node\": 1, " MACHINE ", \"locked\": -1}",
@@ -211,7 +211,7 @@ static double moves(const struct pcoll_sim_node *node, int nranks, int first, in
     return time_of(node, nranks, list, n);
 }
 
-static void check_shared(void)
+static void check_saturated(void)
 {
     const struct pcoll_sim_node node = parsed(deep);
     const struct pcoll_place temp = {PCOLL_TEMP, 0};
@@ -231,7 +231,7 @@ static void check_shared(void)
 static void check_links(void)
 {
     static const char text[] = NODE(LEVEL("numa", "2",
-                                          ", \"link\": 0.003, \"shared\": 0.008, "
+                                          ", \"link\": 0.003, \"saturated\": 0.008, "
                                           "\"caches\": 40") ", " LEVEL("node", "4", ""));
     const struct pcoll_place temp = {PCOLL_TEMP, 0};
     const struct move near_first[] = {{1, 0, temp}, {1, 2, temp}, {3, 0, temp}};
@@ -296,7 +296,7 @@ static void check_readers(void)
 static void check_queue(void)
 {
     const struct pcoll_sim_node node =
-        parsed(NODE(LEVEL("cache", "2", "") ", " LEVEL("numa", "8", ", \"shared\": 0.002")));
+        parsed(NODE(LEVEL("cache", "2", "") ", " LEVEL("numa", "8", ", \"saturated\": 0.002")));
     const struct pcoll_place send = {PCOLL_SEND, 0}, temp = {PCOLL_TEMP, 0};
     struct move list[4 + 1 + 12];
 
@@ -366,7 +366,7 @@ int main(void)
 {
     check_file();
     check_levels();
-    check_shared();
+    check_saturated();
     check_links();
     check_signals();
     check_readers();

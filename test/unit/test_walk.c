@@ -11,6 +11,7 @@
 #include "test/unit/tap.h"
 #include "test/unit/walked.h"
 #include "tuning/search.h"
+#include "tuning/sim/engine.h"
 #include "tuning/sim/walk.h"
 
 static const int sizes[] = {2, 3, 4, 5, 7, 8, 12, 16, 27, 31, 36, 64, 100};
@@ -355,6 +356,81 @@ static void check_trees(void)
     check_parts(PCOLL_REDUCE_SCATTER_BLOCK, 8192, 0.1);
 }
 
+/* ---- what ranks saturate that copy at the same time ---- */
+
+/* 16 ranks with a core each, which copy four times as slowly as one, and the same ranks on 4 cores.
+ */
+static void check_saturated(enum pcoll_coll coll, const char *name, struct pcoll_params params,
+                            double allowed)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+    struct pcoll_machine machine = walked_memory;
+    struct walked_range range = WALKED_NOTHING;
+
+    machine.saturated = 4 * machine.G / 16;
+    for (size_t m = 2; m < 4; m++)
+        for (machine.cores = 0; machine.cores <= 4; machine.cores += 4) {
+            const struct pcoll_signature signature = {
+                .coll = coll, .nranks = 16, .bytes = walked_messages[m]};
+
+            walked_compare(row, &signature, &params, &machine, &range);
+        }
+    walked_ok(&range, allowed, "%s %s, path %d, of a saturated node", pcoll_coll_name(coll), name,
+              (int)params.path);
+}
+
+/* The ranks of a part, and all ranks, share what they copy through. What crosses the border of a
+ * part goes through two of them. */
+static void check_saturated_levels(void)
+{
+    static const int cores[] = {4, MEMBERS};
+    static const double slower[] = {1.5, 4};
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(PCOLL_ALLTOALL, "node_aware");
+    const struct pcoll_params params = {.teams = 2};
+    struct pcoll_topology levels = make_levels();
+    const struct pcoll_job job = {
+        .algorithm = row,
+        .params = params,
+        .signature = {
+            .coll = PCOLL_ALLTOALL, .nranks = MEMBERS, .bytes = 16384, .levels = &levels}};
+    struct pcoll_machine machines[2]; /* between parts, and in one */
+    struct pcoll_engine_options options = {.inside = {.nlevels = 2}};
+    struct walked_range range = WALKED_NOTHING;
+    struct pcoll_engine_result run;
+
+    for (int i = 0; i < 2; i++) {
+        struct pcoll_machine *machine = &machines[1 - i];
+
+        *machine = walked_memory;
+        machine->saturated = slower[i] * machine->copy / cores[i];
+        machine->node = i > 0 ? machine + 1 : NULL;
+        options.inside.levels[i].cores = cores[i];
+        options.inside.levels[i].machine = *machine;
+    }
+    options.machine = machines[1];
+    if (pcoll_engine_run(&job, &options, &run) != PCOLL_OK)
+        abort();
+    range.least = range.most =
+        pcoll_cost_of(row, &job.signature, &params, &machines[0]) / run.first;
+    walked_ok(&range, 0.2, "alltoall node_aware of 64 ranks that saturate levels");
+    pcoll_topology_fini(&levels);
+}
+
+static void check_all_saturated(void)
+{
+    for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
+        const struct pcoll_params params = {.path = (enum pcoll_path)path};
+
+        check_saturated(PCOLL_ALLTOALL, "direct", params, 0.1);
+        check_saturated(PCOLL_ALLTOALLV, "direct", params, 0.1);
+    }
+    check_saturated(PCOLL_ALLTOALLW, "direct_get", (struct pcoll_params){.path = PCOLL_PATH_USER},
+                    0.1);
+    check_saturated(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 4}, 0.1);
+    check_saturated(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 16}, 0.1);
+    check_saturated_levels();
+}
+
 /* ---- rows without a cost function ---- */
 
 /* The best candidate of the row alone. */
@@ -435,6 +511,7 @@ int main(void)
     check_costless_rows();
     check_many_to_one();
     check_trees();
+    check_all_saturated();
     for (int radix = 2; radix <= 8; radix *= 2) {
         struct pcoll_params params = {.radix = radix};
 

@@ -13,7 +13,7 @@ struct level {
     struct pcoll_estimates estimates; /* first: the fields of parameters are relative to it */
     char name[PCOLL_SIM_NAME_BYTES];
     int64_t cores;
-    double shared, link, caches;
+    double link, caches;
 };
 
 struct file {
@@ -83,7 +83,6 @@ static enum pcoll_result read_level(struct pcoll_reader *reader, struct json_obj
         PCOLL_REQUIRED_PARAMETERS(PCOLL_OPTIONAL_FIELD) PCOLL_OPTIONAL_PARAMETERS(
             PCOLL_OPTIONAL_FIELD){"name", read_name, offsetof(struct level, name), 1},
         {"cores", read_cores, offsetof(struct level, cores), 1},
-        {"shared", pcoll_parameter_read, offsetof(struct level, shared), 0},
         {"link", pcoll_parameter_read, offsetof(struct level, link), 0},
         {"caches", pcoll_parameter_read, offsetof(struct level, caches), 0},
         {"source", read_remark, 0, 0},
@@ -165,7 +164,6 @@ static struct pcoll_sim_node node_of(struct file *file)
 
         pcoll_estimates_inherit(&level->estimates, &file->machine);
         node.levels[i] = (struct pcoll_sim_level){.cores = (int)level->cores,
-                                                  .shared = level->shared,
                                                   .link = level->link,
                                                   .caches = level->caches,
                                                   .machine = machine_of(file, &level->estimates)};

@@ -19,7 +19,7 @@
  *   levels      (of `inside`) The parameters between two ranks of a node are those of their level.
  *               A put, a get or an operand also goes through the domains that it leaves, the one
  *               that holds both ranks, and those that it enters: each carries one byte at a time,
- *               at `shared`.
+ *               at `saturated`.
  *   readers     Accesses to the user memory of one process within one extent of
  *               machine.node.locked bytes take rma + s G each, and wait for each other for the
  *               part machine.node.exclusive of it; the processors wait, and use what others share

@@ -69,7 +69,7 @@ struct pcoll_engine {
     /* What processors wait for in a node; with any of it, entries wait for their core. */
     bool is_shared;
     struct pcoll_engine_domain *domains; /* [nnodes * domains of a node]; NULL: no levels */
-    double shared[PCOLL_SIM_LEVELS];     /* that of the levels, unless caches hold the data */
+    double saturated[PCOLL_SIM_LEVELS];  /* that of the levels, unless caches hold the data */
     double *locks;                       /* [nranks * PCOLL_ENGINE_LOCKS]; NULL: none */
     struct pcoll_engine_task *tasks;
     uint32_t ntasks, tasks_room, unused_task;

@@ -15,11 +15,11 @@ enum { PCOLL_SIM_LEVELS = 8, PCOLL_SIM_CORES = 1 << 16, PCOLL_SIM_NAME_BYTES = 3
 struct pcoll_sim_level {
     char name[PCOLL_SIM_NAME_BYTES];
     int cores;     /* of each domain */
-    double shared; /* us per byte of all that goes through a domain or stays in it; 0: unlimited */
-    double link;   /* the same of what enters or leaves a domain */
+    double link;   /* us per byte of what enters or leaves a domain; 0: unlimited */
     double caches; /* MiB: a call whose ranks in a domain have so much user data or less does not
-                    * use `shared`, that of memory; 0: every call does */
-    struct pcoll_machine machine; /* between two cores at this level */
+                    * use `saturated`, that of memory; 0: every call does */
+    struct pcoll_machine machine; /* between two cores at this level; `saturated` is of all that
+                                   * goes through a domain or stays in it */
 };
 
 struct pcoll_sim_node {

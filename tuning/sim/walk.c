@@ -1,14 +1,29 @@
 /* The cost of a plan, derived from the plan itself; the contract is in walk.h. */
 #include "tuning/sim/walk.h"
 
+#include "algorithms/cost.h"
 #include "tuning/sim/engine.h"
+
+/* What all ranks of a node share, as far as its machine says. */
+static struct pcoll_sim_node inside_of(const struct pcoll_job *job,
+                                       const struct pcoll_machine *machine)
+{
+    const struct pcoll_machine *node = machine->node ? machine->node : machine;
+    const int ranks = pcoll_ranks_per_node(&job->signature);
+
+    return (struct pcoll_sim_node){
+        .nlevels = node->saturated > 0,
+        .levels = {{.cores = machine->cores > 0 ? machine->cores : ranks, .machine = *node}}};
+}
 
 /* max_memory: as in the options of the engine. */
 static enum pcoll_result walk(const struct pcoll_job *job, const struct pcoll_machine *machine,
                               uint64_t max_memory, double *cost_p)
 {
-    const struct pcoll_engine_options options = {
-        .machine = *machine, .ports = job->params.rails, .max_memory = max_memory};
+    const struct pcoll_engine_options options = {.machine = *machine,
+                                                 .inside = inside_of(job, machine),
+                                                 .ports = job->params.rails,
+                                                 .max_memory = max_memory};
     struct pcoll_engine_result run;
     const enum pcoll_result result = pcoll_engine_run(job, &options, &run);
 

@@ -38,7 +38,8 @@ bool pcoll_engine_share(struct pcoll_engine *e)
     const size_t nlocks = (size_t)e->program.nranks * PCOLL_ENGINE_LOCKS;
 
     for (int level = 0; level < inside->nlevels; level++)
-        e->shared[level] = fits(e, &inside->levels[level]) ? 0 : inside->levels[level].shared;
+        e->saturated[level] =
+            fits(e, &inside->levels[level]) ? 0 : inside->levels[level].machine.saturated;
     if (ndomains > 0)
         e->domains = calloc(ndomains, sizeof(*e->domains));
     if (e->node.locked > 0)
@@ -90,7 +91,7 @@ static double pass_domain(struct pcoll_engine *e, int node, int level, int core,
                     pcoll_sim_node_domain(inside, level, core)];
     const double link = stays ? 0 : bytes * inside->levels[level].link;
 
-    return pcoll_larger(pass(&domain->free, bytes * e->shared[level], begin),
+    return pcoll_larger(pass(&domain->free, bytes * e->saturated[level], begin),
                         pass(&domain->link_free, link, begin));
 }
 

@@ -66,6 +66,7 @@ struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estim
     machine.share = optional(estimates, PCOLL_PARAMETER_SHARE, 0);
     machine.own = optional(estimates, PCOLL_PARAMETER_OWN, 0);
     machine.exclusive = optional(estimates, PCOLL_PARAMETER_EXCLUSIVE, 1);
+    machine.saturated = optional(estimates, PCOLL_PARAMETER_SATURATED, 0);
     return machine;
 }
 

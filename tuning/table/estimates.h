@@ -36,7 +36,8 @@
     PARAMETER(CACHE, cache, "MiB", "up to how much of the users' data that holds")                 \
     PARAMETER(SHARE, share, "MiB", "part of the last cache for each core that shares it")          \
     PARAMETER(OWN, own, "MiB", "largest cache that a core has to itself")                          \
-    PARAMETER(EXCLUSIVE, exclusive, "", "part of a transfer for which others of its process wait")
+    PARAMETER(EXCLUSIVE, exclusive, "", "part of a transfer for which others of its process wait") \
+    PARAMETER(SATURATED, saturated, "us/byte", "all that ranks of a domain copy at the same time")
 
 #define PCOLL_PARAMETER_VALUE(NAME, name, unit, what) PCOLL_PARAMETER_##NAME,
 enum pcoll_parameter {
@@ -78,8 +79,8 @@ void pcoll_estimates_inherit(struct pcoll_estimates *estimates, const struct pco
 
 /* The parameters that cost functions use. Required ones that are not given are 0. Unless they are
  * given, a reduction and a cached copy take the time of a copy, and packing twice that, a put
- * that of a get, `cache` is PCOLL_CACHE_MIB (plan/caches.h), `share` and `own` are unknown, and
- * ranks that access memory of one process follow each other. */
+ * that of a get, `cache` is PCOLL_CACHE_MIB (plan/caches.h), `share`, `own` and `saturated` are
+ * unknown, and ranks that access memory of one process follow each other. */
 struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates);
 
 /* The level with that name, or -1. */
