@@ -148,7 +148,7 @@ static void test_saturated(void)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         tap_ok(saturated_by(table, others[i], 16, &chosen, &path) == 1, "%s: as without it",
                pcoll_coll_name(others[i]));
-    tap_ok(of_teams(table, PCOLL_LEVEL_SAME_CACHE) > 5 * of_teams(table, PCOLL_LEVEL_OTHER_CACHE),
+    tap_ok(of_teams(table, PCOLL_LEVEL_SAME_CACHE) > 7 * of_teams(table, PCOLL_LEVEL_OTHER_CACHE),
            "ranks of a team saturate what the level of the team shares, before and after they "
            "exchange");
     pcoll_table_destroy(table);
