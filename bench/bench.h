@@ -184,7 +184,7 @@ struct variant {
     enum way way;
     const char *algorithm; /* requested through the info key, or NULL */
     const char *info_key;
-    double start_up; /* seconds of the first barrier of the job, or 0 */
+    double start_up; /* seconds of the first barrier and allreduce of the job, or 0 */
 };
 
 struct summary {

@@ -263,17 +263,20 @@ static void show_progress(const struct operation *op, int done, int all, double 
     fprintf(stderr, "[%3d %%] %s %s%s\n", 100 * done / all, name, size, left);
 }
 
-/* What a library does once, for the process or for a communicator, is no part of a first use: a
- * barrier does it before. */
+/* What a library does once, for the process, for a communicator, or for the first long message, is
+ * no part of a first use: a barrier and an allreduce do it before. */
 static void start_up(struct operation op, struct variant *variants, int n)
 {
     for (int i = n - 1; i >= 0; i--) {
-        struct subject barrier = {.op = {.job = op.job, .coll = BARRIER, .hood = op.hood},
-                                  .variant = &variants[i],
-                                  .request = MPI_REQUEST_NULL};
+        struct subject first = {.op = {.job = op.job, .coll = BARRIER, .hood = op.hood},
+                                .variant = &variants[i],
+                                .request = MPI_REQUEST_NULL};
         if (variants[i].way >= HALO)
             continue;
-        double seconds = subject_first_use(&barrier);
+        double seconds = subject_first_use(&first);
+        first.op.coll = ALLREDUCE;
+        first.op.size = 1024;
+        seconds += subject_first_use(&first);
         variants[i].start_up = variants[i].start_up > 0 ? variants[i].start_up : seconds;
     }
 }

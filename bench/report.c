@@ -309,7 +309,7 @@ static void keep_costs(const struct row *row, const char *size)
 static void print_start_up(void)
 {
     const char *before =
-        "\nMicroseconds of the first barrier of all, with what the library does once: ";
+        "\nMicroseconds of the first barrier and allreduce, with what the library does once: ";
     char text[24];
     for (int i = 0; i < report.num_variants; i++) {
         const struct variant *variant = &report.variants[i];

@@ -79,7 +79,7 @@ bool MPIDI_PCOLL_agent_is_wanted(void)
     return is_named("thread");
 }
 
-static bool is_for_node(void)
+bool MPIDI_PCOLL_agent_is_for_node(void)
 {
     return is_named("node");
 }
@@ -130,7 +130,7 @@ static struct pcoll_agent_options chosen_options(void)
 
     options.has_core = options.cpu != PCOLL_NONE;
     if (!options.has_core)
-        options.cpu = MPIDI_PCOLL_spare_cpu(is_for_node(), &options.has_core);
+        options.cpu = MPIDI_PCOLL_spare_cpu(MPIDI_PCOLL_agent_is_for_node(), &options.has_core);
     return options;
 }
 
@@ -141,7 +141,7 @@ static void start(struct pcoll_agent_options options)
     if (error != 0)
         report_error(&options, error);
     if (error == EINVAL && options.cpu != PCOLL_NONE) {
-        options.cpu = MPIDI_PCOLL_spare_cpu(is_for_node(), &options.has_core);
+        options.cpu = MPIDI_PCOLL_spare_cpu(MPIDI_PCOLL_agent_is_for_node(), &options.has_core);
         error = pcoll_agent_create(&options, &agent);
     }
     is_refused = error != 0;
@@ -158,7 +158,7 @@ static bool is_long(const struct pcoll_plan *plan)
 
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan)
 {
-    return (MPIDI_PCOLL_agent_is_wanted() || is_for_node()) && is_long(plan);
+    return (MPIDI_PCOLL_agent_is_wanted() || MPIDI_PCOLL_agent_is_for_node()) && is_long(plan);
 }
 
 /* ---- one for the node ---- */
@@ -168,7 +168,7 @@ static bool has_looked = false; /* which takes a millisecond */
 
 uint64_t MPIDI_PCOLL_agent_candidacy(void)
 {
-    if (!has_looked && is_for_node()) {
+    if (!has_looked && MPIDI_PCOLL_agent_is_for_node()) {
         has_looked = true;
         if (chosen_options().has_core)
             candidacy = UINT32_MAX - (uint64_t)MPIR_Process.local_rank;
@@ -180,7 +180,7 @@ void MPIDI_PCOLL_agent_report_no_core(void)
 {
     static bool is_told = false;
 
-    if (!is_told && is_for_node())
+    if (!is_told && MPIDI_PCOLL_agent_is_for_node())
         MPIDI_PCOLL_report(
             "MPIR_CVAR_COLL_OFFLOAD_AGENT: no core is free for an agent of the node; "
             "using none unless MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS names one");
@@ -189,7 +189,7 @@ void MPIDI_PCOLL_agent_report_no_core(void)
 
 int64_t MPIDI_PCOLL_agent_board_from(void)
 {
-    return is_for_node() ? (int64_t)MPIDI_PCOLL_forced()->agent_from : PCOLL_NONE;
+    return MPIDI_PCOLL_agent_is_for_node() ? (int64_t)MPIDI_PCOLL_forced()->agent_from : PCOLL_NONE;
 }
 
 /* The bell stays: other processes may look at it as long as they have groups. */
@@ -202,13 +202,13 @@ struct pcoll_bell *MPIDI_PCOLL_agent_start_for_node(void)
         bell = pcoll_heap_get(sizeof(*bell));
     if (!bell)
         return NULL;
-    if (!agent && is_for_node()) {
+    if (!agent && MPIDI_PCOLL_agent_is_for_node()) {
         options = chosen_options();
         options.bell = bell;
         options.visit = pcoll_node_visit_boards;
         start(options);
     }
-    return agent && is_for_node() ? bell : NULL;
+    return agent && MPIDI_PCOLL_agent_is_for_node() ? bell : NULL;
 }
 
 /* ---- one for this process ---- */

@@ -12,6 +12,9 @@ struct pcoll_bell; /* offload/bell.h */
 /* Returns whether the user wants an agent for this process alone. */
 bool MPIDI_PCOLL_agent_is_wanted(void);
 
+/* Returns whether the user wants one for all processes of the node. */
+bool MPIDI_PCOLL_agent_is_for_node(void);
+
 /* Returns whether an agent, that of the node or this process's own, would progress the plan. */
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan);
 

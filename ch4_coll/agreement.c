@@ -4,6 +4,7 @@
 
 #include "agreement.h"
 
+#include "comm.h"
 #include "once.h"
 #include "reuse.h"
 #include "settings.h"
@@ -110,13 +111,15 @@ static void hear_wish(struct MPIDI_PCOLL_call *call, bool is_wanted)
         MPIDI_PCOLL_stop_asking(call);
 }
 
-/* NULL: a message has said so. */
+/* NULL: a message has said so, or the call is not declined yet. */
 static const char *why_none(unsigned refusals)
 {
     const unsigned buffers = PCOLL_REFUSAL_TOO_MUCH_TEMP | PCOLL_REFUSAL_NO_USER_RMA;
 
     if (refusals & MPIDI_PCOLL_MPICH_IS_ASKED)
         return "algorithm 'mpich' was asked for";
+    if (refusals & MPIDI_PCOLL_MEASURE_FIRST)
+        return NULL;
     if ((refusals & buffers) == buffers)
         return "communication buffers would be too large (MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP), and "
                "the user buffers of other ranks cannot be accessed";
@@ -151,8 +154,9 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     memcpy(&choice->params, params, sizeof(choice->params));
     choice->algorithm = row > 0 ? pcoll_algorithms[row - 1] : NULL;
     proposal->nrivals = row > 0 ? (int)(terms[ROW].value >> 32) : 0;
+    proposal->refusals = row > 0 ? 0 : (unsigned)(terms[ROW].value >> 32);
     if (row == 0 && call->eligible && same_shape && !call->is_promoted)
-        call->why = why_none((unsigned)(terms[ROW].value >> 32));
+        call->why = why_none(proposal->refusals);
     if (why && call->eligible)
         call->why = why;
     if (why || !call->eligible)
@@ -198,11 +202,11 @@ static void propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *
 }
 
 /* *proposal becomes rank 0's, of which other ranks get the number of rivals, and the choice's
- * algorithm and parameters; it has no algorithm if the call is declined. */
-static int agree_on_call(struct MPIDI_PCOLL_call *call, enum pcoll_round round,
+ * algorithm and parameters; it has no algorithm if the call is declined. `is_first`: no round of
+ * the call was before. */
+static int agree_on_call(struct MPIDI_PCOLL_call *call, enum pcoll_round round, bool is_first,
                          struct MPIDI_PCOLL_proposal *proposal)
 {
-    const bool is_first = round == PCOLL_ROUND_BLOCKS || !call->local;
     struct pcoll_term terms[NTERMS];
     int mpi_errno;
 
@@ -217,6 +221,24 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, enum pcoll_round round,
         hear_wish(call, terms[WANTED].value != 0);
     hear_call(call, proposal, terms);
     return mpi_errno;
+}
+
+/* The same, after the ranks have measured their machine if rank 0 needs that for its proposal, and
+ * the call gets a plan at all. */
+static int agree_on_plan(struct MPIDI_PCOLL_call *call, enum pcoll_round round,
+                         struct MPIDI_PCOLL_proposal *proposal)
+{
+    const bool is_first = round == PCOLL_ROUND_BLOCKS || !call->local;
+    const bool is_scattered = call->is_scattered;
+    int mpi_errno = agree_on_call(call, round, is_first, proposal);
+
+    if (mpi_errno != MPI_SUCCESS || proposal->refusals != MPIDI_PCOLL_MEASURE_FIRST ||
+        !call->eligible || call->why || call->idle ||
+        (round == PCOLL_ROUND_BLOCKS && call->is_scattered))
+        return mpi_errno;
+    mpi_errno = MPIDI_PCOLL_comm_measure(call->state);
+    call->is_scattered = is_scattered;
+    return mpi_errno == MPI_SUCCESS ? agree_on_call(call, round, false, proposal) : mpi_errno;
 }
 
 /* ---- edges ---- */
@@ -326,7 +348,7 @@ int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     int mpi_errno = MPI_SUCCESS;
 
     if (has_edges && pcoll_coll_has(coll, PCOLL_VECTOR)) {
-        mpi_errno = agree_on_call(call, PCOLL_ROUND_BLOCKS, proposal);
+        mpi_errno = agree_on_plan(call, PCOLL_ROUND_BLOCKS, proposal);
         if (mpi_errno != MPI_SUCCESS || !call->is_scattered || call->is_once || call->idle)
             return mpi_errno;
         describe_again(call);
@@ -335,5 +357,5 @@ int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
         mpi_errno = agree_on_edges(call);
     if (mpi_errno != MPI_SUCCESS || call->is_once || call->idle)
         return mpi_errno;
-    return agree_on_call(call, PCOLL_ROUND_CALL, proposal);
+    return agree_on_plan(call, PCOLL_ROUND_CALL, proposal);
 }

@@ -205,15 +205,16 @@ struct settings {
     int medium; /* rank 0's settings apply; PCOLL_NONE: MPICH's path */
     uint64_t coop_from;
     bool measures;
-    bool reports; /* all ranks */
-    int distance; /* of this rank to the network */
+    bool reports;    /* all ranks */
+    bool wants_host; /* a rank wants an agent for its node */
+    int distance;    /* of this rank to the network */
     bool distances_differ, is_mixed;
 };
 
 static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstrap,
                                            enum pcoll_result mine, struct settings *settings)
 {
-    enum { MEDIUM, COOP_FROM, MEASURES, REPORTS, DISTANCE, PROVIDER, NTERMS };
+    enum { MEDIUM, COOP_FROM, MEASURES, REPORTS, AGENT, DISTANCE, PROVIDER, NTERMS };
     const bool one_node = have_one_node(bootstrap->context);
     const int distance = one_node ? 0 : distance_from_network();
     struct pcoll_term terms[NTERMS] = {
@@ -221,6 +222,7 @@ static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstr
         [COOP_FROM] = {.kind = PCOLL_TERM_RANK_0},
         [MEASURES] = {.kind = PCOLL_TERM_RANK_0, .value = MPIDI_PCOLL_measures()},
         [REPORTS] = {.kind = PCOLL_TERM_MIN, .value = MPIDI_PCOLL_job_may_report_all()},
+        [AGENT] = {.kind = PCOLL_TERM_MAX, .value = one_node && MPIDI_PCOLL_agent_is_for_node()},
         [DISTANCE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)distance},
         [PROVIDER] = {.kind = PCOLL_TERM_SAME,
                       .value = one_node ? 0 : MPIDI_PCOLL_hash(MPIDI_PCOLL_provider())},
@@ -238,6 +240,7 @@ static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstr
         .coop_from = terms[COOP_FROM].value,
         .measures = terms[MEASURES].value != 0,
         .reports = terms[REPORTS].value != 0,
+        .wants_host = terms[AGENT].value != 0,
         .distance = distance,
         .distances_differ = terms[DISTANCE].differs,
         .is_mixed = terms[PROVIDER].differs,
@@ -248,18 +251,21 @@ static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstr
 /* Find the nodes of the ranks, and open the medium that carries plans between them. */
 static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings)
 {
-    const uint64_t candidacy = settings->one_node ? MPIDI_PCOLL_agent_candidacy() : 0;
+    const uint64_t candidacy = settings->wants_host ? MPIDI_PCOLL_agent_candidacy() : 0;
     uint64_t host = 0; /* the greatest candidacy */
-    const enum pcoll_result result =
-        settings->one_node ? find_host(&state->bootstrap, candidacy, &host)
-                           : find_topology(state, settings->distance, settings->distances_differ);
+    enum pcoll_result result = PCOLL_OK;
+
+    if (!settings->one_node)
+        result = find_topology(state, settings->distance, settings->distances_differ);
+    else if (settings->wants_host)
+        result = find_host(&state->bootstrap, candidacy, &host);
 
     state->bootstrap.coop_from = settings->coop_from;
     state->measures = settings->measures;
     state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
     if (candidacy > 0 && host == candidacy)
         state->bootstrap.bell = MPIDI_PCOLL_agent_start_for_node();
-    if (settings->one_node && host == 0 && state->bootstrap.rank == 0)
+    if (settings->wants_host && host == 0 && state->bootstrap.rank == 0)
         MPIDI_PCOLL_agent_report_no_core();
     if (result == PCOLL_OK)
         open_group(state, settings->medium, settings->one_node, settings->is_mixed);

@@ -194,20 +194,11 @@ static int plan_unmapped(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_plan 
     return mpi_errno;
 }
 
-/* As plan_on. Ordinary calls do not wait until the ranks have measured their machine: what is
- * promoted is so short that the tuning table's machine does. */
-static int propose(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal)
-{
-    const int mpi_errno = call->is_promoted ? MPI_SUCCESS : MPIDI_PCOLL_comm_measure(call->state);
-
-    return mpi_errno == MPI_SUCCESS ? MPIDI_PCOLL_agree(call, proposal) : mpi_errno;
-}
-
 static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
     struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
     struct pcoll_choice *choice = &proposal.choice;
-    int mpi_errno = propose(call, &proposal);
+    int mpi_errno = MPIDI_PCOLL_agree(call, &proposal);
 
     if (call->idle)
         choice->algorithm = NULL;

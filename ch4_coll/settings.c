@@ -27,8 +27,9 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         What the cost model knows of a node if there is no tuning table. Values: true (two ranks
-        measure copies, flags and reductions at the first persistent collective of a process, and
-        four that have a core each readers of one process, which takes some milliseconds once),
+        measure copies, flags and reductions at the first persistent collective of a process that
+        has more than 256 B of data, and four that have a core each readers of one process, which
+        takes some milliseconds once),
         false (the parameters of the built-in table). Set it to false where the choices, and so
         the last bits of a reduction, must be the same in every job, and let no race choose
         (..._EFFORT, ..._WISDOM).
@@ -85,6 +86,10 @@ cvars:
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
+
+/* Whatever ranks measure, the choices for so much data of a rank are those of the built-in table
+ * (doc/notes/measured-at-init.md). */
+enum { FEW_BYTES = 256 };
 
 static struct pcoll_table *table = NULL;
 static struct {
@@ -327,6 +332,23 @@ static bool prefer_rank_0_first(const struct MPIDI_PCOLL_call *call, struct pcol
     return true;
 }
 
+/* The most data of a rank; of edges, only their largest block is known. */
+static uint64_t most_bytes(const struct MPIDI_PCOLL_call *call)
+{
+    const struct pcoll_signature *s = &call->signature;
+    const struct pcoll_collective *coll = pcoll_collective_of(s);
+
+    if (call->local)
+        return s->bytes * (uint64_t)s->nranks;
+    return MPL_MAX(coll->send_bytes(s, NULL, s->root), coll->recv_bytes(s, NULL, s->root));
+}
+
+/* Ordinary calls do not wait for the measurement. */
+static bool must_measure(const struct MPIDI_PCOLL_call *call, bool races)
+{
+    return call->state->measures && !call->is_promoted && (races || most_bytes(call) > FEW_BYTES);
+}
+
 static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
                    struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
@@ -349,6 +371,10 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
         caps.provides &= ~(unsigned)PCOLL_NEED_MAPPED;
     if (hint->algorithm && strcmp(hint->algorithm, "mpich") == 0) {
         proposal->refusals = MPIDI_PCOLL_MPICH_IS_ASKED;
+        return;
+    }
+    if (must_measure(call, races)) {
+        proposal->refusals = MPIDI_PCOLL_MEASURE_FIRST;
         return;
     }
     if (!table) {

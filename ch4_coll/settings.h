@@ -15,12 +15,15 @@
 struct MPIDI_PCOLL_proposal {
     struct pcoll_choice choice, rivals[MPIDI_PCOLL_MAX_RIVALS];
     int nrivals;
-    unsigned refusals; /* if there is no choice: enum pcoll_refusal, MPIDI_PCOLL_MPICH_IS_ASKED, or
-                        * 0: a message has said why */
+    unsigned refusals; /* if there is no choice: enum pcoll_refusal, a value below, or 0: a message
+                        * has said why */
 };
 
 /* The user has named `mpich`. */
 #define MPIDI_PCOLL_MPICH_IS_ASKED (1u << 31)
+
+/* The ranks are to measure their machine (MPIDI_PCOLL_comm_measure), and to ask again. */
+#define MPIDI_PCOLL_MEASURE_FIRST (1u << 30)
 
 /* `is_mapped`: rank 0's user buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those
  * of other ranks. `may_race`: there may be rivals, if the user wants them. */

@@ -29,7 +29,7 @@ enum pcoll_round {
                            * Then one order serves all nodes */
     PCOLL_ROUND_TABLE,    /* if there is no formula for the nodes, or no one order: can each node
                            * share a table */
-    PCOLL_ROUND_HOST,     /* if all are on one node: which rank hosts the node's agent */
+    PCOLL_ROUND_HOST, /* if all are on one node, and one wants an agent for it: which hosts it */
 
     /* -- when a medium opens a group -- */
 

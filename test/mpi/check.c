@@ -115,22 +115,25 @@ static void show_captured(void)
 static void look_for_expected(MPI_Comm comm)
 {
     static char text[1 << 16];
-    int missing = 0;
+    int wrong = 0;
 
     read_captured(text, sizeof(text));
     for (int i = 1; i < option_count; i++) {
         const char *wanted = option_value(options[i], "expect");
+        const char *unwanted = option_value(options[i], "unsaid");
         int found, anywhere;
 
-        if (wanted == NULL)
+        if (wanted == NULL && unwanted == NULL)
             continue;
-        found = strstr(text, wanted) != NULL;
+        found = strstr(text, wanted ? wanted : unwanted) != NULL;
         MPI(MPI_Allreduce(&found, &anywhere, 1, MPI_INT, MPI_LOR, comm));
-        if (!anywhere && check.rank == 0)
+        if (!anywhere && wanted && check.rank == 0)
             check_fail(__FILE__, __LINE__, "no \"%s\" on any rank's stderr", wanted);
-        missing |= !anywhere;
+        if (anywhere && unwanted && check.rank == 0)
+            check_fail(__FILE__, __LINE__, "\"%s\" on a rank's stderr", unwanted);
+        wrong |= wanted ? !anywhere : anywhere;
     }
-    if (missing || check.verbose)
+    if (wrong || check.verbose)
         dprintf(real_stderr, "%s", text);
     captured = -1; /* the pipe stays open: a message that comes later would kill the rank */
 }

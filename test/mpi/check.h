@@ -32,6 +32,7 @@
  *    -alloc-mem[=even]     user buffers (of even ranks) come from MPI_Alloc_mem
  *    -expect[=TEXT]        TEXT must appear on some rank's stderr, which is not shown; repeatable;
  *                          without TEXT anything may appear there
+ *    -unsaid=TEXT          with -expect: TEXT must appear on no rank's stderr; repeatable
  *    -rises=NAME           the performance variable NAME counts something on some rank; repeatable
  *    -algorithm=NAME       sets MPIR_CVAR_<X>_INIT_ALGORITHM of every collective, before MPI_Init
  *    -want=plans|mpich     each collective that this library can run as a plan must do so, or none;
