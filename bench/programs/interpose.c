@@ -272,6 +272,14 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int target, int t
     TIMED(messages, PMPI_Send(buffer, count, type, target, tag, comm));
 }
 
+int MPI_Sendrecv(const void *out, int ocount, MPI_Datatype otype, int target, int otag, void *in,
+                 int icount, MPI_Datatype itype, int source, int itag, MPI_Comm comm,
+                 MPI_Status *status)
+{
+    TIMED(messages, PMPI_Sendrecv(out, ocount, otype, target, otag, in, icount, itype, source, itag,
+                                  comm, status));
+}
+
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     TIMED(messages, PMPI_Probe(source, tag, comm, status));
