@@ -32,6 +32,8 @@ enum {
     NUM_GRAINS = 4, /* of computations in a series */
     MAX_SUBJECTS = 192,
     NAME_LENGTH = 48,
+    START_UP_BYTES = 1024, /* of an allreduce before the rows: long enough for what a library does
+                            * once for long messages */
     CACHE_LINE = 64
 };
 

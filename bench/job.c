@@ -185,7 +185,7 @@ static void put_buffer(const struct job *job, char *at)
 static void make_buffers(struct job *job, const struct options *opts)
 {
     enum { PAGE = 4096, PLACES = 5 }; /* the kernel and caches may prefer powers of two */
-    size_t max = 0;
+    size_t max = collective_room(ALLREDUCE, job->nranks, 0, START_UP_BYTES);
     for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++) {
         size_t room = opts->coll[coll] ? room_of(job, opts, coll) : 0;
         max = room > max ? room : max;

@@ -275,7 +275,7 @@ static void start_up(struct operation op, struct variant *variants, int n)
             continue;
         double seconds = subject_first_use(&first);
         first.op.coll = ALLREDUCE;
-        first.op.size = 1024;
+        first.op.size = START_UP_BYTES;
         seconds += subject_first_use(&first);
         variants[i].start_up = variants[i].start_up > 0 ? variants[i].start_up : seconds;
     }
