@@ -202,29 +202,54 @@ static double cost_at_root(const struct pcoll_signature *signature, const struct
                            const struct pcoll_machine *node, double arrive, double follow)
 {
     const double segments = (double)ring->nsegments, own = (double)signature->bytes * node->copy;
-    const double peers = signature->nranks - 1, copies = segments > 1 ? peers : 1;
+    const double peers = signature->nranks - 1,
+                 copies = pcoll_block_ring_pieces(ring, signature, 1);
     const double out = peers * (double)signature->bytes / segments * node->copy + copies * node->o;
 
     return pcoll_larger(arrive, own) + out + (segments - 1) * pcoll_larger(follow, out);
 }
 
-static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                           int radix, const struct pcoll_machine *node)
+/* Until the root of a tree between leaders of `members` ranks each has the blocks of all. Of what
+ * the longest path forwards, all hops have the time of one block already. */
+static double cost_up(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                      struct pcoll_tree tree, double members, const struct pcoll_machine *machine)
 {
-    struct pcoll_machine own = pcoll_ring_machine(ring, node);
-    struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
+    struct pcoll_machine own = pcoll_ring_machine(ring, machine);
     const double segment = (double)signature->bytes / (double)ring->nsegments;
-    const double forwarded = pcoll_larger(0, tree.nranks - radix - 1) / (radix - 1); /* blocks */
+    const double inner = pcoll_larger(0, tree.nranks - tree.radix - 1) / (tree.radix - 1);
+    const double forwarded = tree.nranks > 1 ? members * (inner + 1) - 1 : 0; /* blocks */
 
+    own.L += own.o + segment * own.copy; /* all children put at the same time */
+    own.g = pcoll_ring_arrival(ring, machine);
+    own.G = own.rma = own.o = 0;
+    return pcoll_cost_spans(tree, 0, signature, &own) + forwarded * segment * machine->copy;
+}
+
+/* Up the trees in teams, from the last level to the first. */
+static double cost_in_teams(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                            int radix, const struct pcoll_machine *machine)
+{
+    struct pcoll_machine node = *machine;
+    double cost = 0;
+
+    for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
+        const double members = t->below ? (double)t->nranks / t->below->nnodes : 1;
+
+        node = pcoll_cost_node(&node);
+        cost += cost_up(signature, ring, (struct pcoll_tree){pcoll_cost_mates(t), radix}, members,
+                        &node);
+    }
+    return cost;
+}
+
+/* The root, or the leader of a node, has the first segment of all others after `arrive`. */
+static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           struct pcoll_tree tree, double arrive, const struct pcoll_machine *node)
+{
     if (pcoll_cost_crowd(signature, node) > 1)
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
                                             tree.nranks - 1, node);
-    own.L += own.o + segment * own.copy; /* all children put at the same time */
-    own.g = pcoll_ring_arrival(ring, node);
-    own.G = own.rma = own.o = 0;
-    return cost_at_root(
-        signature, ring, node,
-        pcoll_cost_spans(tree, 0, signature, &own) + forwarded * segment * node->copy, 0);
+    return cost_at_root(signature, ring, node, arrive, 0);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -234,18 +259,23 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_machine leaders = pcoll_cost_leaders(signature, machine);
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    struct pcoll_tree tree = {teams.count, pcoll_radix(params)};
-    const double members = pcoll_ranks_per_node(signature);
+    const struct pcoll_tree tree = {teams.count, pcoll_radix(params)},
+                            all = {signature->nranks, tree.radix},
+                            in = {pcoll_ranks_per_node(signature), tree.radix};
+    const double members = (double)signature->nranks / teams.count;
     const double segment = members * (double)signature->bytes / (double)ring.nsegments;
+    const double below = cost_in_teams(signature, &ring, tree.radix, machine);
     double arrive, follow = (teams.count - 1) * (leaders.g + segment * leaders.G);
 
     if (!pcoll_is_over_wire(signature))
-        return machine->call + cost_in_node(signature, &ring, pcoll_radix(params), machine);
+        return machine->call +
+               cost_in_node(signature, &ring, all,
+                            cost_up(signature, &ring, tree, members, machine) + below, machine);
     leaders.L += leaders.o; /* all children put at the same time */
     leaders.rma = leaders.o = 0;
     arrive = pcoll_cost_spans(tree, segment, signature, &leaders);
     if (teams.topology)
-        arrive += cost_in_node(signature, &ring, pcoll_radix(params), &node);
+        arrive += cost_in_node(signature, &ring, in, below, &node);
     return machine->call + cost_at_root(signature, &ring, &node, arrive, follow) +
            pcoll_ring_tree_cost_credit(&ring, tree, machine);
 }
@@ -262,5 +292,6 @@ const struct pcoll_algorithm pcoll_gather_knomial = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
+    .uses_teams = PCOLL_NESTED_LEVELS,
     .uses_slots = PCOLL_RING,
 };

@@ -233,27 +233,52 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return pcoll_block_ring_bytes(&ring, signature->nranks - 1);
 }
 
-/* The last rank copies its block out; or the root is the last, which puts all others before it
- * copies its own. */
-static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                           int radix, const struct pcoll_machine *node)
+/* Until the last rank has its blocks, of a tree between leaders of `members` ranks each. */
+static double cost_down(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                        struct pcoll_tree tree, double members, const struct pcoll_machine *machine)
 {
-    struct pcoll_machine own = pcoll_ring_machine(ring, node);
-    struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
+    struct pcoll_machine own = pcoll_ring_machine(ring, machine);
+
+    own.G = own.copy;
+    own.rma = own.put = 0;
+    return pcoll_cost_spans(tree, members * (double)signature->bytes / (double)ring->nsegments,
+                            signature, &own);
+}
+
+/* Down the trees in teams, from the first level to the last. */
+static double cost_in_teams(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                            int radix, const struct pcoll_machine *machine)
+{
+    struct pcoll_machine node = *machine;
+    double cost = 0;
+
+    for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
+        const double members = t->below ? (double)t->nranks / t->below->nnodes : 1;
+
+        node = pcoll_cost_node(&node);
+        cost += cost_down(signature, ring, (struct pcoll_tree){pcoll_cost_mates(t), radix}, members,
+                          &node);
+    }
+    return cost;
+}
+
+/* The last rank, which has its first segment after `first`, copies its block out; or the root is
+ * the last, which puts all others, in `puts` pieces, before it copies its own. */
+static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           struct pcoll_tree tree, double puts, double first,
+                           const struct pcoll_machine *node)
+{
     const double segments = (double)ring->nsegments, peers = tree.nranks - 1;
     const double segment = (double)signature->bytes / segments,
                  one = segment * node->copy + node->o;
-    const double puts =
-        segments * (peers * segment * node->copy + pcoll_tree_nchildren(tree, 0) * node->o);
+    const double all = segments * (peers * segment * node->copy + puts * node->o);
 
     if (pcoll_cost_crowd(signature, node) > 1)
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
-                                            tree.nranks - 1, node);
-    own.G = own.copy;
-    own.rma = own.put = 0;
-    return pcoll_larger(pcoll_cost_spans(tree, segment, signature, &own) +
-                            (segments - 1) * (peers * one + own.L) + one,
-                        puts + (double)signature->bytes * node->copy + node->o);
+                                            peers, node);
+    return pcoll_larger(first + (segments - 1) * (peers * one + pcoll_ring_machine(ring, node).L) +
+                            one,
+                        all + (double)signature->bytes * node->copy + node->o);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -262,22 +287,33 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine node = pcoll_cost_node(machine);
     struct pcoll_machine leaders = pcoll_cost_leaders(signature, machine);
     struct pcoll_ring ring = ring_of(signature, params);
-    struct pcoll_teams teams = pcoll_teams_of(signature);
-    struct pcoll_tree tree = {teams.count, pcoll_radix(params)};
+    const struct pcoll_team_tree whole = {pcoll_teams_of(signature), pcoll_radix(params)};
+    const struct pcoll_tree tree = {whole.teams.count, whole.radix},
+                            all = {signature->nranks, whole.radix},
+                            in = {pcoll_ranks_per_node(signature), whole.radix};
     const double segments = (double)ring.nsegments, bytes = (double)signature->bytes;
-    const double segment = pcoll_ranks_per_node(signature) * bytes / segments;
+    const double members = (double)signature->nranks / tree.nranks;
+    const double segment = members * bytes / segments;
+    const double below = cost_in_teams(signature, &ring, tree.radix, machine);
     double last, root;
 
     if (!pcoll_is_over_wire(signature))
-        return machine->call + cost_in_node(signature, &ring, pcoll_radix(params), machine);
+        return machine->call +
+               cost_in_node(
+                   signature, &ring, all,
+                   pcoll_block_ring_pieces(&ring, signature,
+                                           pcoll_team_tree_nchildren(&whole, signature->root)),
+                   cost_down(signature, &ring, tree, members, machine) + below, machine);
     leaders.rma = 0;
     last = pcoll_cost_spans(tree, segment, signature, &leaders) + node.o +
            bytes / segments * node.copy +
-           (segments - 1) * (teams.count - 1) * (leaders.g + segment * leaders.G);
+           (segments - 1) * (tree.nranks - 1) * (leaders.g + segment * leaders.G);
     root = (segments * pcoll_tree_nchildren(tree, 0) + 1) * leaders.o + bytes * node.copy;
     return machine->call + pcoll_larger(last, root) +
            pcoll_ring_tree_cost_credit(&ring, tree, machine) +
-           (teams.topology ? cost_in_node(signature, &ring, pcoll_radix(params), &node) : 0);
+           (whole.teams.topology
+                ? cost_in_node(signature, &ring, in, pcoll_tree_nchildren(in, 0), below, &node)
+                : 0);
 }
 
 const struct pcoll_algorithm pcoll_scatter_knomial = {
@@ -292,5 +328,6 @@ const struct pcoll_algorithm pcoll_scatter_knomial = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
+    .uses_teams = PCOLL_NESTED_LEVELS,
     .uses_slots = PCOLL_RING,
 };

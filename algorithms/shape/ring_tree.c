@@ -92,6 +92,16 @@ struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
     return pcoll_at(PCOLL_TEMP, slot * room(ring, span) + offset);
 }
 
+double pcoll_block_ring_pieces(const struct pcoll_ring *ring,
+                               const struct pcoll_signature *signature, int whole)
+{
+    const struct pcoll_topology *level = signature->topology;
+
+    while (level && pcoll_topology_is_consecutive(level))
+        level = level->below;
+    return level || pcoll_ring_is_cut(ring) ? signature->nranks - 1 : whole;
+}
+
 /* ---- costs ---- */
 
 double pcoll_ring_tree_cost_credit(const struct pcoll_ring *ring, struct pcoll_tree tree,

@@ -126,6 +126,12 @@ uint64_t pcoll_block_ring_bytes(const struct pcoll_ring *ring, int span);
 struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
                                           const struct pcoll_ring_use *use, int span, int i);
 
+/* In how many pieces the root's user buffer has the blocks of all others, if those of consecutive
+ * ranks are `whole` pieces: each block is one if it is cut, or if ranks of a team do not follow
+ * each other. */
+double pcoll_block_ring_pieces(const struct pcoll_ring *ring,
+                               const struct pcoll_signature *signature, int whole);
+
 /* ---- costs ---- */
 
 /* Over a network, each half of a ring is returned by a message of its own: what the root spends on

@@ -369,36 +369,51 @@ static void test_race(const struct pcoll_table *table, const struct pcoll_topolo
     tap_ok(seen == 7, "a row is a candidate without levels and with each");
 }
 
-static double cost_of_barrier(const struct pcoll_table *table, const struct pcoll_topology *levels)
+/* Of the cheapest plan over teams of that level, if the farthest ranks have this latency. */
+static double cost_of(const struct pcoll_table *table, const struct pcoll_topology *levels,
+                      enum pcoll_coll coll, int teams, double L)
 {
-    static const struct pcoll_machine far = {.L = 1}; /* in the table, L is less */
-    struct question q = question_far(table, PCOLL_BARRIER, 0);
+    const struct pcoll_machine measured = {.L = L};
+    struct question q = question_far(table, coll, coll == PCOLL_BARRIER ? 0 : 8);
     struct pcoll_choice all[PCOLL_MAX_CANDIDATES];
     int n;
 
-    q.caps.measured = &far;
+    q.caps.measured = &measured;
     q.signature.levels = levels;
     n = pcoll_candidates(table, &q.signature, &q.caps, all, PCOLL_MAX_CANDIDATES);
     for (int i = 0; i < n; i++)
-        if (all[i].params.teams == 0)
+        if (all[i].params.teams == teams)
             return all[i].predicted_us;
     return -1;
 }
 
-/* Without teams, too, ranks that are near each other count as near, if they are consecutive. */
+/* Without teams, too, ranks that are near each other count as near, if they are consecutive. If
+ * they are not, the root of a gather or scatter over teams moves each block by itself. */
 static void test_near_ranks(const struct pcoll_table *table, const struct pcoll_topology *levels)
 {
     int sockets[RANKS];
     const struct pcoll_division division = {sockets, PCOLL_LEVEL_OTHER_CACHE};
-    struct pcoll_topology dealt;
+    struct pcoll_topology together, dealt;
 
+    for (int r = 0; r < RANKS; r++)
+        sockets[r] = r / (RANKS / 2);
+    if (pcoll_topology_divide(NULL, RANKS, &division, 1, &together) != PCOLL_OK)
+        abort();
     for (int r = 0; r < RANKS; r++)
         sockets[r] = r % 2;
     if (pcoll_topology_divide(NULL, RANKS, &division, 1, &dealt) != PCOLL_OK)
         abort();
-    tap_ok(cost_of_barrier(table, levels) < cost_of_barrier(table, NULL) &&
-               cost_of_barrier(table, &dealt) == cost_of_barrier(table, NULL),
+    tap_ok(cost_of(table, levels, PCOLL_BARRIER, 0, 1) <
+                   cost_of(table, NULL, PCOLL_BARRIER, 0, 1) &&
+               cost_of(table, &dealt, PCOLL_BARRIER, 0, 1) ==
+                   cost_of(table, NULL, PCOLL_BARRIER, 0, 1),
            "near steps count in flat plans of consecutive ranks");
+    tap_ok(cost_of(table, &together, PCOLL_GATHER, 1, 0.01) <
+                   cost_of(table, &dealt, PCOLL_GATHER, 1, 0.01) &&
+               cost_of(table, &together, PCOLL_SCATTER, 1, 0.01) <
+                   cost_of(table, &dealt, PCOLL_SCATTER, 1, 0.01),
+           "blocks of ranks that are not consecutive are moved one by one");
+    pcoll_topology_fini(&together);
     pcoll_topology_fini(&dealt);
 }
 
@@ -415,8 +430,9 @@ static void test_nodes(const struct pcoll_table *table, const struct pcoll_topol
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++) {
         const int scatters = coll == PCOLL_REDUCE_SCATTER_BLOCK || coll == PCOLL_REDUCE_SCATTER;
         const int gains = scatters || coll == PCOLL_BARRIER || coll == PCOLL_BCAST ||
-                          coll == PCOLL_ALLREDUCE || coll == PCOLL_ALLTOALL;
-        const int has = gains || coll == PCOLL_REDUCE;
+                          coll == PCOLL_SCATTER || coll == PCOLL_ALLREDUCE ||
+                          coll == PCOLL_ALLTOALL;
+        const int has = gains || coll == PCOLL_GATHER || coll == PCOLL_REDUCE;
         struct question q = question_far(table, (enum pcoll_coll)coll, has ? 8 : 4096);
 
         if (coll == PCOLL_BARRIER)

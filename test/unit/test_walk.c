@@ -350,6 +350,8 @@ static void check_trees(void)
 
         check_tree(PCOLL_BCAST, "eager", params, 3, 0.1);
         check_tree(PCOLL_REDUCE, "knomial", params, 1, 0.35);
+        check_tree(PCOLL_GATHER, "knomial", params, 0, 0.2);
+        check_tree(PCOLL_SCATTER, "knomial", params, 0, 0.05);
     }
     check_parts(PCOLL_ALLTOALL, 0, 0.1);
     check_parts(PCOLL_REDUCE_SCATTER_BLOCK, 0, 0.1);
