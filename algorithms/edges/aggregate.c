@@ -295,11 +295,11 @@ static enum pcoll_result generate_pairs(struct pcoll_plan *plan, const struct pc
 
     s.slots = pcoll_edge_slots_of(&plan->signature, local, &whole);
     s.slots.choice = PCOLL_EDGES_APART;
+    s.slots.plan = plan;
     if (!pcoll_plan_begin(plan, counter(&s, NUM_COUNTERS, 0), 2))
         return PCOLL_ERR_NOMEM;
     plan->lowered = true;
     plan->temp_bytes = s.pairs->temp_bytes;
-    s.slots.plan = plan;
     for (s.bank = 0; s.bank < 2; s.bank++)
         build_phase(&s);
     declare_senders(&s);

@@ -35,6 +35,11 @@
  * only the first segments of the next instance, and the others those of this one, so no rank waits
  * for a credit that itself waits for later segments of this rank.
  *
+ * Peers in parts: a rank with many has several counters of each kind, and each peer signals that of
+ * its part, as the signals of a node's ranks to one counter follow each other. What is said above
+ * of all holds for each part: a copy waits for its part's arrivals, and a put for its part's
+ * credits.
+ *
  * user (lemma C): one bank. A put of k waits for all "ready" of k, and a receiver tells of k + 1
  * only when all its blocks of k have arrived; so neither "ready" nor the arrivals of k + 1 can
  * substitute for those of k.
@@ -263,7 +268,8 @@ static double rate_of(const struct pcoll_signature *signature, const struct pcol
 
 /* A root copies all blocks, and meanwhile each other rank its own, unless they share its core. A
  * rank with slots of its own copies its block once, and then tells its receivers. Each round more
- * takes the latency of a signal or a credit that nothing hides. */
+ * takes the latency of a signal or a credit that nothing hides. Arrivals of peers in parts overlap;
+ * where these read one slot at the same time, so much is unknown that they count in full. */
 double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
                               const struct pcoll_edge_slots *slots,
                               const struct pcoll_machine *machine)
@@ -271,7 +277,7 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
     const struct load in = load_of(signature, machine, false),
                       out = load_of(signature, machine, true);
     const double degree = pcoll_edges_degree(signature);
-    const struct pcoll_machine own =
+    struct pcoll_machine own =
         slots->ring.slots > 0 ? pcoll_ring_machine(&slots->ring, machine) : *machine;
     const double sent = slots->at_sender ? out.bytes / degree : out.bytes;
     const double crowd = pcoll_cost_crowd(signature, machine);
@@ -283,6 +289,7 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
         pcoll_larger(degree, (double)pcoll_edges_volume(signature) / (double)slots->segment);
     const double rounds = (double)slots->nrounds, filled = slots->at_sender ? rounds : 0;
 
+    own.arrival /= slots->at_sender ? 1 : slots->nparts;
     return machine->call + pcoll_cost_wave(signature, &own, degree, true) +
            (rounds - 1 + FETCH * fetched(signature, slots)) * machine->L +
            crowd * (2 * segments + filled) * machine->o + copied +

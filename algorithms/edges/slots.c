@@ -1,12 +1,14 @@
 /* Blocks through slots; the contract is in slots.h. */
 #include "algorithms/edges/slots.h"
 
+#include "algorithms/cost.h"
 #include "algorithms/util.h"
 
 /* The counters are ARRIVED of each bank, then (see credit_counter) those of its credits, two with a
  * ring, and, with several segments, two more of the credits for slots that the same instance fills
- * again. With slots of senders there are as many again: FILLED of each bank, and for each counter
- * of credits one of the gets that are done, before which no credit may leave. */
+ * again; and all these again for each part of the peers but the first. With slots of senders as
+ * many follow as one part has: FILLED of each bank, and for each counter of credits one of the gets
+ * that are done, before which no credit may leave. */
 enum { ARRIVED = 0 };
 
 /* ---- rounds ---- */
@@ -70,16 +72,56 @@ static int counters_of_banks(const struct pcoll_edge_slots *s)
     return is_ring(s) ? s->ring.slots + 2 : (s->nrounds > 1 ? 3 : 2) * s->nbanks;
 }
 
+/* How many parts the peers of a rank are in: only a root has many, if there is one. */
+static int parts_of(const struct pcoll_edge_slots *s, int rank)
+{
+    const struct pcoll_signature *signature = &s->plan->signature;
+
+    return pcoll_coll_has(signature->coll, PCOLL_ROOTED) && rank != signature->root ? 1 : s->nparts;
+}
+
+static int in_part(const struct pcoll_edge_slots *s, int counter, int rank, int peer)
+{
+    return peer % parts_of(s, rank) * counters_of_banks(s) + counter;
+}
+
+/* ARRIVED, or a counter of credits, of this rank for the peer's part; of the peer for this rank's.
+ */
+static int for_peer(const struct pcoll_edge_slots *s, int counter, int peer)
+{
+    return in_part(s, counter, s->plan->rank, peer);
+}
+
+static int at_peer(const struct pcoll_edge_slots *s, int counter, int peer)
+{
+    return in_part(s, counter, peer, s->plan->rank);
+}
+
+/* The counter of arrivals along the edge. A cell lies beside that of the first part. */
+static int arrived_here(const struct pcoll_edge_slots *s, const struct pcoll_edge *in)
+{
+    const int arrived = ARRIVED + s->bank;
+
+    return in->in_cell ? arrived : for_peer(s, arrived, in->rank);
+}
+
+static int arrived_there(const struct pcoll_edge_slots *s, const struct pcoll_edge *out)
+{
+    const int arrived = ARRIVED + s->bank;
+
+    return out->in_cell ? arrived : at_peer(s, arrived, out->rank);
+}
+
 /* With slots of senders: FILLED, or the counter of gets, that belongs to such a counter. */
 static int own_counter(const struct pcoll_edge_slots *s, int counter)
 {
-    return counters_of_banks(s) + counter;
+    return parts_of(s, s->plan->rank) * counters_of_banks(s) + counter;
 }
 
-/* With a ring, the first put into a half waits for all receivers. */
+/* With a ring, the first put into a half waits for all receivers of a part. */
 static struct pcoll_entry wait_for_half(const struct pcoll_edge_slots *s, struct pcoll_entry put)
 {
-    const int credit = pcoll_ring_credit(&s->ring, s->use.half);
+    const int credit = for_peer(s, pcoll_ring_credit(&s->ring, s->use.half), put.peer);
 
     put.trigger = s->use.opens ? credit : PCOLL_NONE;
     put.threshold = s->use.opens ? pcoll_ring_returned(&s->use, (int)s->plan->gain[credit]) : 0;
@@ -99,11 +141,11 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
     if (is_ring(s))
         put = wait_for_half(s, put);
     if (needs_credit(s, edge)) {
-        put.trigger = credit_counter(s, !is_first);
+        put.trigger = for_peer(s, credit_counter(s, !is_first), edge->rank);
         put.threshold = is_first ? 0 : s->credits;
-        s->plan->gain[credit_for(s, edge)]++;
+        s->plan->gain[for_peer(s, credit_for(s, edge), edge->rank)]++;
     }
-    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, arrived_there(s, edge), 1));
 }
 
 /* A rank with slots of its own fills one for all its edges, whose block is the same, and tells
@@ -135,7 +177,7 @@ static void fill_slot(const struct pcoll_edge_slots *s)
     s->plan->gain[filled]++;
     for (out = s->out; pcoll_edge_next(&out, &edge);)
         pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(filled, s->plan->gain[filled]),
-                                                   edge.rank, ARRIVED + s->bank, 1));
+                                                   edge.rank, arrived_there(s, &edge), 1));
 }
 
 /* The segments of an edge that arrive in the bank whose first round this is. */
@@ -145,19 +187,6 @@ static uint64_t segments_in_bank(const struct pcoll_edge_slots *s, const struct 
     const uint64_t segments = pcoll_quotient_up(edge->bytes, s->segment);
 
     return segments > first ? (segments - first + 1) / 2 : 0;
-}
-
-/* All segments that arrive in each bank in an instance. */
-static void count_arrivals(struct pcoll_edge_slots *s)
-{
-    struct pcoll_edge_walk in = s->in;
-    struct pcoll_edge edge;
-
-    for (int bank = 0; bank < 2; bank++)
-        s->so_far[bank] = s->all[bank] = 0;
-    while (pcoll_edge_next(&in, &edge))
-        for (int bank = 0; bank < 2; bank++)
-            s->all[bank] += segments_in_bank(s, &edge, (uint64_t)bank);
 }
 
 static uint64_t arrivals_of_round(const struct pcoll_edge_slots *s)
@@ -174,9 +203,7 @@ static uint64_t arrivals_of_round(const struct pcoll_edge_slots *s)
 /* What ARRIVED of the bank must have reached when the segment of an edge is taken out. */
 static uint64_t arrived_before(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
-    const int which = (int)(s->round % 2);
-
-    return is_last(s, edge) ? s->all[which] : s->so_far[which];
+    return is_last(s, edge) ? s->plan->gain[arrived_here(s, edge)] : s->so_far[s->round % 2];
 }
 
 static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
@@ -186,10 +213,10 @@ static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *
 
     if (segment.count == 0)
         return;
-    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived_before(s, edge), slot_of(s, edge),
+    copy = pcoll_entry_copy(arrived_here(s, edge), arrived_before(s, edge), slot_of(s, edge),
                             pcoll_at(PCOLL_RECV, edge->first + segment.first), segment.count);
     if (needs_credit(s, edge))
-        copy = pcoll_entry_signal(copy, edge->rank, credit_for(s, edge), 1);
+        copy = pcoll_entry_signal(copy, edge->rank, at_peer(s, credit_for(s, edge), edge->rank), 1);
     pcoll_plan_add(s->plan, copy);
 }
 
@@ -202,8 +229,9 @@ static void get_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *e
 
     if (segment.count == 0)
         return;
-    get = pcoll_entry_get(ARRIVED + s->bank, arrived_before(s, edge), edge->rank, slot_of(s, edge),
-                          pcoll_at(PCOLL_RECV, edge->first + segment.first), segment.count);
+    get = pcoll_entry_get(arrived_here(s, edge), arrived_before(s, edge), edge->rank,
+                          slot_of(s, edge), pcoll_at(PCOLL_RECV, edge->first + segment.first),
+                          segment.count);
     if (needs_credit(s, edge)) {
         get = pcoll_entry_done(get, got, 1);
         s->plan->gain[got]++;
@@ -228,13 +256,11 @@ static void give_credits(const struct pcoll_edge_slots *s, bool is_again)
 
 static void build_round(struct pcoll_edge_slots *s)
 {
-    const int which = (int)(s->round % 2);
     struct pcoll_edge_walk out = s->out, in = s->in;
     struct pcoll_edge edge;
 
     s->credits = s->nrounds > 1 ? s->plan->gain[credit_counter(s, true)] : 0;
-    s->so_far[which] += arrivals_of_round(s);
-    s->plan->gain[ARRIVED + s->bank] = s->all[which];
+    s->so_far[s->round % 2] += arrivals_of_round(s);
     if (s->at_sender)
         fill_slot(s);
     while (!s->at_sender && pcoll_edge_next(&out, &edge))
@@ -253,17 +279,22 @@ static void build_round(struct pcoll_edge_slots *s)
 /* With a ring, a rank that starts the first instance of a half returns the other half. */
 static void begin_ring(struct pcoll_edge_slots *s, int phase)
 {
+    const struct pcoll_entry give = pcoll_entry_add(PCOLL_NONE, 0);
     struct pcoll_edge_walk out = s->out, in = s->in;
     struct pcoll_edge edge;
+    int credit, other;
 
     pcoll_ring_use(&s->ring, 0, phase, 0, &s->use);
     s->bank = phase;
     if (!s->use.opens)
         return;
+    credit = pcoll_ring_credit(&s->ring, s->use.half);
+    other = pcoll_ring_credit(&s->ring, !s->use.half);
     while (pcoll_edge_next(&in, &edge))
-        pcoll_ring_return(s->plan, &s->ring, s->bank, edge.rank);
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_signal(give, edge.rank, at_peer(s, other, edge.rank), 1));
     while (pcoll_edge_next(&out, &edge))
-        s->plan->gain[pcoll_ring_credit(&s->ring, s->use.half)]++;
+        s->plan->gain[for_peer(s, credit, edge.rank)]++;
 }
 
 /* As above, starting after the rank's edges to itself. */
@@ -282,17 +313,32 @@ static void begin_round(struct pcoll_edge_slots *s, int phase, uint64_t round)
     s->bank = (phase + (int)(round % 2)) % s->nbanks;
 }
 
+/* What arrives of the instance in the bank of this round, and of all later ones in this bank. */
+static void count_arrivals(const struct pcoll_edge_slots *s)
+{
+    struct pcoll_edge_walk in = s->in;
+    struct pcoll_edge edge;
+
+    while (pcoll_edge_next(&in, &edge))
+        s->plan->gain[arrived_here(s, &edge)] += segments_in_bank(s, &edge, s->round);
+}
+
 /* A single round uses the banks in turns over the instances, several rounds within each. All gets
  * after which a slot is not filled again wait for the same arrivals, and so end in any order. */
 void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 {
     s->in = begin_later(pcoll_edge_walk(s->plan, s->local, false, s->choice));
     s->out = begin_later(pcoll_edge_walk(s->plan, s->local, true, s->choice));
-    count_arrivals(s);
+    s->so_far[0] = s->so_far[1] = 0;
     if (is_ring(s)) {
         begin_ring(s, phase);
+        count_arrivals(s);
         build_round(s);
         return;
+    }
+    for (uint64_t round = 0; round < s->nrounds && round < 2; round++) {
+        begin_round(s, phase, round);
+        count_arrivals(s);
     }
     for (uint64_t round = 0; round < s->nrounds; round++) {
         begin_round(s, phase, round);
@@ -308,7 +354,7 @@ void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s)
 {
-    return (s->at_sender ? 2 : 1) * counters_of_banks(s);
+    return (parts_of(s, s->plan->rank) + s->at_sender) * counters_of_banks(s);
 }
 
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s)
@@ -325,6 +371,14 @@ static uint64_t segment_bytes(uint64_t bytes, uint64_t requested, uint64_t room)
     return requested > 0 && segment < room ? segment : room;
 }
 
+/* So many that FEW peers signal one counter: those of a node do so one after the other. */
+static int find_parts(const struct pcoll_signature *signature)
+{
+    enum { FEW = 16 };
+
+    return pcoll_is_over_wire(signature) ? 1 : (pcoll_edges_degree(signature) - 1) / FEW + 1;
+}
+
 struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signature,
                                             const struct pcoll_local *local,
                                             const struct pcoll_params *params)
@@ -334,6 +388,7 @@ struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signat
         .local = local,
         .ring = {.nsegments = 1},
         .nbanks = 2,
+        .nparts = 1,
         .slot_bytes = room,
         .segment = segment_bytes(signature->bytes, params->segment, room),
     };
@@ -341,6 +396,7 @@ struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signat
     s.nrounds = (signature->bytes - 1) / s.segment + 1;
     if (s.nrounds > 1)
         return s;
+    s.nparts = find_parts(signature);
     if (pcoll_coll_has(signature->coll, PCOLL_ROOTED))
         s.ring.slots = pcoll_edges_banks(signature, params->slots);
     else
@@ -359,6 +415,7 @@ struct pcoll_edge_slots pcoll_edge_sender_slots_of(const struct pcoll_signature 
         .local = local,
         .ring = {.nsegments = 1},
         .nbanks = pcoll_message_banks(params, n == 1),
+        .nparts = n == 1 ? find_parts(signature) : 1,
         .at_sender = true,
         .slot_bytes = segment,
         .segment = segment,
@@ -381,9 +438,9 @@ static uint64_t temp_of(const struct pcoll_edge_slots *s)
 
 enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s, struct pcoll_plan *plan)
 {
+    s->plan = plan;
     if (!pcoll_plan_begin(plan, pcoll_edge_slots_counters(s), pcoll_edge_slots_phases(s)))
         return PCOLL_ERR_NOMEM;
-    s->plan = plan;
     plan->lowered = true;
     plan->temp_bytes = temp_of(s);
     for (int phase = 0; phase < plan->nphases; phase++) {

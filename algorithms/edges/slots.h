@@ -19,13 +19,15 @@ struct pcoll_edge_slots {
     struct pcoll_ring ring; /* the banks, if the edges have a root and blocks one segment; otherwise
                              * it has no slots */
     int nbanks;             /* without a ring; two for blocks of several segments */
+    int nparts;             /* of the peers of a rank with many: each has counters of its own, of
+                             * arrivals in a bank and of credits. Peer p is in part p mod nparts */
     bool at_sender; /* a rank sends the same block along all edges, from a slot of its own */
     uint64_t slot_bytes, segment, nrounds;
 
     /* private, of the phase that is built */
     struct pcoll_edge_walk in, out; /* from their first edges on */
-    uint64_t so_far[2], all[2];     /* segments that arrive in even and in odd rounds: until this
-                                     * round, and in all */
+    uint64_t so_far[2];             /* segments that arrive in even and in odd rounds until this
+                                     * round, if there are several */
 
     /* private, of the round that is built */
     struct pcoll_ring_use use;
@@ -34,7 +36,8 @@ struct pcoll_edge_slots {
     uint64_t credits; /* of the bank that the receivers have given in earlier rounds */
 };
 
-/* The banks that a plan needs for this, the counters, which are numbered from 0, and the phases. */
+/* The banks that a plan needs for this, the counters of its rank, which are numbered from 0 (when
+ * s->plan has been set), and the phases. */
 int pcoll_edge_slots_banks(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s);

@@ -34,6 +34,17 @@ static int explore(const struct job *job, uint64_t seed)
     return result == PCOLL_OK;
 }
 
+static int is_proved(struct job *job)
+{
+    int right;
+
+    if (job_make(job) != PCOLL_OK)
+        return 0;
+    right = pcoll_plan_check(job->plans, job->signature.nranks, stdout) == PCOLL_OK;
+    job_destroy(job);
+    return right;
+}
+
 /* The plans do with the whole graph what they should, and no rank needs more memory than said. */
 static int is_right(struct job *job, uint64_t seed)
 {
@@ -95,6 +106,146 @@ static void test_graphs(void)
     tap_ok(spread == GRAPHS / 4 && shared == spread,
            "shared: the plans of %d of %d graphs are right", shared, spread);
     graph_end(&g);
+}
+
+/* ---- peers in parts ---- */
+
+/* Rows whose ranks have their peers in parts, although they have few. */
+enum { PARTS = 3 };
+
+static enum pcoll_result generate_in_parts(struct pcoll_plan *plan,
+                                           const struct pcoll_params *params)
+{
+    struct pcoll_edge_slots slots = pcoll_edge_slots_of(&plan->signature, plan->local, params);
+
+    slots.nparts = PARTS;
+    return pcoll_edge_slots_generate(&slots, plan);
+}
+
+static enum pcoll_result generate_at_sender(struct pcoll_plan *plan,
+                                            const struct pcoll_params *params)
+{
+    struct pcoll_edge_slots slots =
+        pcoll_edge_sender_slots_of(&plan->signature, plan->local, params);
+
+    slots.nparts = PARTS;
+    return pcoll_edge_slots_generate(&slots, plan);
+}
+
+static struct pcoll_algorithm row_in_parts(enum pcoll_coll coll, int at_sender)
+{
+    struct pcoll_algorithm row =
+        *pcoll_algorithm_find(coll, at_sender ? "direct_shared" : "direct");
+
+    row.generate = at_sender ? generate_at_sender : generate_in_parts;
+    return row;
+}
+
+/* Also in all orders that make a difference. */
+static int is_right_in_all(struct job *job)
+{
+    enum { PHASES = 3 };
+    const struct pcoll_explore_limits limits = {.reduction = PCOLL_EXPLORE_TRACES,
+                                                .states = 100000};
+    struct pcoll_explore_options options = {0};
+    struct pcoll_explore_stats stats = {0};
+    struct pcoll_explore *explorer;
+    int right = 0;
+
+    if (!is_right(job, 1) || job_make(job) != PCOLL_OK)
+        return 0;
+    options.instances = options.ahead = PHASES * job->plans[0]->nphases;
+    if (pcoll_explore_create(job->plans, job->signature.nranks, &options, &explorer) == PCOLL_OK) {
+        right = pcoll_explore_all(explorer, &limits, &stats) == PCOLL_OK && stats.complete;
+        pcoll_explore_destroy(explorer);
+    }
+    job_destroy(job);
+    return right;
+}
+
+/* If one entry signals the counter of another part, the plans are wrong. */
+static int finds_wrong_parts(struct job *job)
+{
+    FILE *nowhere = fopen("/dev/null", "w");
+    int found = 0, tried = 0;
+
+    if (nowhere == NULL || job_make(job) != PCOLL_OK)
+        abort();
+    for (int i = 0; i < job->plans[1]->nentries; i++) {
+        struct pcoll_entry *entry = &job->plans[1]->entries[i];
+        const int right = entry->peer_counter;
+        int all, wrong;
+
+        if (entry->peer == PCOLL_NONE || right == PCOLL_NONE)
+            continue;
+        all = job->plans[entry->peer]->ncounters;
+        wrong = (right + all / PARTS) % all;
+        if (wrong == right || all % PARTS != 0)
+            continue;
+        entry->peer_counter = wrong;
+        found += pcoll_plan_check(job->plans, job->signature.nranks, nowhere) != PCOLL_OK;
+        entry->peer_counter = right;
+        tried++;
+    }
+    job_destroy(job);
+    fclose(nowhere);
+    return tried > 0 && found == tried;
+}
+
+static void test_parts_of_graphs(void)
+{
+    static struct graph g;
+    int right = 0, shared = 0, spread = 0;
+
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
+        struct pcoll_algorithm row;
+        struct job job = {.locals = g.locals, .params.path = PCOLL_PATH_TEMP};
+
+        graph_make(&g, seed);
+        if (!graph_prepare(&g))
+            continue;
+        job.signature = g.signature;
+        row = row_in_parts(g.signature.coll, 0);
+        job.algorithm = &row;
+        right += is_right(&job, seed);
+        if (pcoll_algorithm_find(g.signature.coll, "direct_shared") == NULL)
+            continue;
+        row = row_in_parts(g.signature.coll, 1);
+        spread++;
+        shared += is_right(&job, seed);
+    }
+    tap_ok(right == GRAPHS && spread > 0 && shared == spread,
+           "peers in parts: the plans of %d and %d of %d and %d graphs are right", right, shared,
+           GRAPHS, spread);
+    graph_end(&g);
+}
+
+static void test_parts(void)
+{
+    static const enum pcoll_coll colls[] = {PCOLL_GATHERV, PCOLL_SCATTERV, PCOLL_ALLTOALLV};
+    enum { MANY = 40, FEW = 16, MOST_SMALL = 5 };
+
+    for (size_t i = 0; i < sizeof(colls) / sizeof(colls[0]); i++) {
+        const struct pcoll_algorithm row = row_in_parts(colls[i], 0);
+        struct job job = {.algorithm = &row,
+                          .signature = {.coll = colls[i], .bytes = 100},
+                          .params.path = PCOLL_PATH_TEMP};
+        int right = 1, wrong;
+
+        for (int n = 2; n <= MOST_SMALL; n++) {
+            job.signature.nranks = n;
+            right = right && is_right_in_all(&job);
+        }
+        wrong = finds_wrong_parts(&job);
+        job.algorithm = pcoll_algorithm_find(colls[i], "direct");
+        for (int n = FEW; n <= MANY; n += FEW / 2) {
+            job.signature.nranks = n;
+            right = right && is_proved(&job);
+        }
+        tap_ok(right && wrong, "%s: peers in parts, and none that is in two",
+               pcoll_coll_name(colls[i]));
+    }
+    test_parts_of_graphs();
 }
 
 /* Messages that the edges between two nodes share. */
@@ -393,6 +544,7 @@ static void test_letters(void)
 int main(void)
 {
     test_graphs();
+    test_parts();
     test_pairs();
     test_blocks();
     test_volumes();
