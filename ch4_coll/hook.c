@@ -26,7 +26,6 @@
 #define CLOSE_NS 1500    /* between passes that are further apart the application computes */
 #define FAR_NS 5000      /* and between these surely, however slow MPICH's network is */
 #define AWAKE_NS 2000000 /* of idle passes that yield, until a rank with a core sleeps once */
-#define IDLE_PASSES_PER_SLEEP 9 /* of threads; odd, so that all that take turns get to sleep */
 
 /* What a pass without progress does with the core. */
 enum use_of_core { KEEP, YIELD, SLEEP };
@@ -80,11 +79,12 @@ void MPIDI_PCOLL_yield(void)
  * for the lock of the other. */
 static bool should_sleep(void)
 {
-    static unsigned close_passes = 0; /* so many in a row had nothing between them */
+    static _Thread_local unsigned close_passes = 0; /* so many in a row had nothing between them */
 
-    if (MPIR_ThreadInfo.isThreaded)
-        return idle_passes % IDLE_PASSES_PER_SLEEP == 0;
-    close_passes = pcoll_now() - rested < CLOSE_NS ? close_passes + 1 : 0;
+    if (MPIR_ThreadInfo.isThreaded || pcoll_now() - rested < CLOSE_NS)
+        close_passes++;
+    else
+        close_passes = 0;
     if (close_passes < CLOSE_PASSES_PER_SLEEP)
         return false;
     close_passes = 0;
