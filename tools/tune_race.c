@@ -96,16 +96,20 @@ static void bind_lane(const struct tune_stage *stage, const struct tune_runner *
         lane->data = pcoll_race_data_of(lane->plan, memory);
 }
 
-/* Touches all slots of a ring, as in offload/race.c, and then chooses the number of starts per
- * batch: a batch of few starts would find the ring in no cache. */
+/* Touches all slots of a ring, and then chooses the number of starts per batch: a batch of few
+ * starts would find the ring in no cache. Slots that nobody has used yet make a start so slow that
+ * a limited time does not suffice for all of them. */
 static void warm_up(const struct tune_stage *stage, struct lane *lane)
 {
     const double batch = stage->bootstrap.crowded ? CROWDED_BATCH_US : BATCH_US;
     double one = 0, spent = 0;
+    int started = 0;
 
-    for (int times = 1; times <= WARM_STARTS && spent < WARM_US; times *= 2) {
+    for (int times = 1; times <= WARM_STARTS && (spent < WARM_US || started < lane->plan->nphases);
+         times *= 2) {
         one = time_batch(stage, lane, times);
         spent += times * one;
+        started += times;
     }
     lane->times = (int)fmax(2, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
 }
