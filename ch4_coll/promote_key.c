@@ -20,10 +20,12 @@ union fields {
 _Static_assert(sizeof(union fields) == sizeof(uint64_t), "all fields are in the key");
 _Static_assert(PCOLL_NUM_COLLS <= 32, "they fit into their field");
 
-/* The first one fits beside a counter. None is longer than the last one: of 4 KiB, a broadcast on 2
- * ranks and an allreduce on 4 took longer than MPICH's calls. */
-static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 512, 1024};
-enum { CLASSES = sizeof(classes) / sizeof(*classes) };
+/* The first one fits beside a counter. None is longer than the last one, and none that moves data
+ * from or to a root longer than MAX_ROOTED, as all data is copied to and from the buffers of a
+ * plan: near cores then take longer than with MPICH's calls (doc/notes/when-to-promote.md). */
+static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 512, 1024, 2048, 4096};
+enum { CLASSES = sizeof(classes) / sizeof(*classes), MAX_ROOTED = 2048 };
+_Static_assert(CLASSES <= 8, "the number of a class fits into its field");
 
 /* Bit i: class i holds whole elements of so many bytes. */
 static unsigned classes_of(MPI_Aint element)
@@ -76,6 +78,8 @@ static uint64_t key_of(enum pcoll_coll coll, uint8_t length, int root, uint8_t o
 
 uint64_t MPIDI_PCOLL_key(enum pcoll_coll coll, int root, MPI_Aint bytes)
 {
+    if (bytes > MAX_ROOTED && pcoll_coll_has(coll, PCOLL_ROOTED))
+        return 0;
     return key_of(coll, class_of(bytes, ~0U), root, 0, 0);
 }
 

@@ -57,9 +57,10 @@ cvars:
         Which ordinary blocking calls get plans once they have been repeated often enough:
         barrier, bcast, gather, scatter, allgather, allgatherv, alltoall, reduce, allreduce,
         reduce_scatter_block, scan and exscan, on communicators within a node, if no block is
-        longer than 1024 bytes. Values: off, auto (exact where every rank of the communicator has
-        a core, otherwise off), exact (those whose results cannot depend on the order in which
-        ranks reduce, so that no bit changes when a call gets its plan: no sums of floating-point
+        longer than 4096 bytes, or 2048 in a bcast, gather or scatter, or 1024 where ranks share
+        cores. Values: off, auto (exact where every rank of the communicator has a core,
+        otherwise off), exact (those whose results cannot depend on the order in which ranks
+        reduce, so that no bit changes when a call gets its plan: no sums of floating-point
         numbers on more than two ranks, and no products; of zeros of both signs, a number and a
         NaN, or two NaNs, the result may be either), all. Set it to all where a program spends
         much time in short sums and may have other last bits at each run. Communicators whose

@@ -1,6 +1,6 @@
 #include "short_call.h"
 
-enum { MAX_ELEMENTS = 12, ROOM = 1500 };
+enum { MAX_ELEMENTS = 12, ROOM = 5000 };
 
 static struct elements elements[MAX_ELEMENTS];
 static int nelements;
@@ -396,8 +396,8 @@ static void make_call(struct short_call *c)
 /* The bytes of a class, one less, one more; and others. */
 static long random_bytes(uint64_t *state)
 {
-    static const long at[] = {0, 1, 8, 16, 48, 256, 512, 1024};
-    const long bytes = at[short_calls_draw(state, 8)] + short_calls_draw(state, 3) - 1;
+    static const long at[] = {0, 1, 8, 16, 48, 256, 512, 1024, 2048, 4096};
+    const long bytes = at[short_calls_draw(state, 10)] + short_calls_draw(state, 3) - 1;
 
     return short_calls_draw(state, 3) == 0 ? short_calls_draw(state, ROOM) : bytes < 0 ? 0 : bytes;
 }
