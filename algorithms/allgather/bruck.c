@@ -251,9 +251,11 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double own = (double)signature->bytes, all = (double)all_bytes(signature);
     double crowd = pcoll_cost_crowd(signature, machine), ends = 0;
     double sent = max_sent(&teams, own * (has_levels ? members : 1), all);
-    double rate = has_levels && pcoll_is_over_wire(signature)
-                      ? machine->G
-                      : crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    double rate =
+        has_levels && pcoll_is_over_wire(signature)
+            ? machine->G
+            : crowd * pcoll_cost_saturated(machine, teams.count, 1,
+                                           pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP));
     double copies = (rounds > 1 ? 4 : 3) * node.o + (own + all) * node.copy;
 
     (void)params;

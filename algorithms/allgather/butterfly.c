@@ -354,7 +354,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
                        : pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     struct rates rates = {
         .put = crowd * ((user ? machine->rma : 0) + gap),
-        .block = crowd * (double)signature->bytes * rate,
+        .block = crowd * pcoll_cost_saturated(machine, signature->nranks, (double)signature->bytes,
+                                              (double)signature->bytes * rate),
         .wave = pcoll_cost_wave(signature, machine, 1, true) - crowd * gap,
         .is_wire = pcoll_is_over_wire(signature),
     };

@@ -426,6 +426,9 @@ static void check_all_saturated(void)
         check_saturated(PCOLL_ALLTOALL, "direct", params, 0.1);
         check_saturated(PCOLL_ALLTOALLV, "direct", params, 0.1);
     }
+    check_saturated(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
+                    0.01);
+    check_saturated(PCOLL_ALLGATHER, "bruck", (struct pcoll_params){0}, 0.01);
     check_saturated(PCOLL_ALLTOALLW, "direct_get", (struct pcoll_params){.path = PCOLL_PATH_USER},
                     0.1);
     check_saturated(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 4}, 0.1);
