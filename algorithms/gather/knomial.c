@@ -225,23 +225,6 @@ static double cost_up(const struct pcoll_signature *signature, const struct pcol
     return pcoll_cost_spans(tree, 0, signature, &own) + forwarded * segment * machine->copy;
 }
 
-/* Up the trees in teams, from the last level to the first. */
-static double cost_in_teams(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                            int radix, const struct pcoll_machine *machine)
-{
-    struct pcoll_machine node = *machine;
-    double cost = 0;
-
-    for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
-        const double members = t->below ? (double)t->nranks / t->below->nnodes : 1;
-
-        node = pcoll_cost_node(&node);
-        cost += cost_up(signature, ring, (struct pcoll_tree){pcoll_cost_mates(t), radix}, members,
-                        &node);
-    }
-    return cost;
-}
-
 /* The root, or the leader of a node, has the first segment of all others after `arrive`. */
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            struct pcoll_tree tree, double arrive, const struct pcoll_machine *node)
@@ -264,7 +247,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
                             in = {pcoll_ranks_per_node(signature), tree.radix};
     const double members = (double)signature->nranks / teams.count;
     const double segment = members * (double)signature->bytes / (double)ring.nsegments;
-    const double below = cost_in_teams(signature, &ring, tree.radix, machine);
+    const double below =
+        pcoll_ring_tree_cost_in_teams(signature, &ring, tree.radix, machine, cost_up);
     double arrive, follow = (teams.count - 1) * (leaders.g + segment * leaders.G);
 
     if (!pcoll_is_over_wire(signature))

@@ -245,23 +245,6 @@ static double cost_down(const struct pcoll_signature *signature, const struct pc
                             signature, &own);
 }
 
-/* Down the trees in teams, from the first level to the last. */
-static double cost_in_teams(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                            int radix, const struct pcoll_machine *machine)
-{
-    struct pcoll_machine node = *machine;
-    double cost = 0;
-
-    for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
-        const double members = t->below ? (double)t->nranks / t->below->nnodes : 1;
-
-        node = pcoll_cost_node(&node);
-        cost += cost_down(signature, ring, (struct pcoll_tree){pcoll_cost_mates(t), radix}, members,
-                          &node);
-    }
-    return cost;
-}
-
 /* The last rank, which has its first segment after `first`, copies its block out; or the root is
  * the last, which puts all others, in `puts` pieces, before it copies its own. */
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
@@ -294,7 +277,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double segments = (double)ring.nsegments, bytes = (double)signature->bytes;
     const double members = (double)signature->nranks / tree.nranks;
     const double segment = members * bytes / segments;
-    const double below = cost_in_teams(signature, &ring, tree.radix, machine);
+    const double below =
+        pcoll_ring_tree_cost_in_teams(signature, &ring, tree.radix, machine, cost_down);
     double last, root;
 
     if (!pcoll_is_over_wire(signature))

@@ -104,6 +104,23 @@ double pcoll_block_ring_pieces(const struct pcoll_ring *ring,
 
 /* ---- costs ---- */
 
+double pcoll_ring_tree_cost_in_teams(const struct pcoll_signature *signature,
+                                     const struct pcoll_ring *ring, int radix,
+                                     const struct pcoll_machine *machine, pcoll_ring_tree_cost *one)
+{
+    struct pcoll_machine node = *machine;
+    double cost = 0;
+
+    for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
+        const struct pcoll_tree tree = {pcoll_cost_mates(t), radix};
+        const double members = t->below ? (double)t->nranks / t->below->nnodes : 1;
+
+        node = pcoll_cost_node(&node);
+        cost += one(signature, ring, tree, members, &node);
+    }
+    return cost;
+}
+
 double pcoll_ring_tree_cost_credit(const struct pcoll_ring *ring, struct pcoll_tree tree,
                                    const struct pcoll_machine *machine)
 {

@@ -134,6 +134,16 @@ double pcoll_block_ring_pieces(const struct pcoll_ring *ring,
 
 /* ---- costs ---- */
 
+/* The time of the trees between the leaders of parts, on all levels of teams (0 without teams).
+ * `one` is that of one tree, whose ranks lead `members` each. */
+typedef double pcoll_ring_tree_cost(const struct pcoll_signature *signature,
+                                    const struct pcoll_ring *ring, struct pcoll_tree tree,
+                                    double members, const struct pcoll_machine *machine);
+double pcoll_ring_tree_cost_in_teams(const struct pcoll_signature *signature,
+                                     const struct pcoll_ring *ring, int radix,
+                                     const struct pcoll_machine *machine,
+                                     pcoll_ring_tree_cost *one);
+
 /* Over a network, each half of a ring is returned by a message of its own: what the root spends on
  * those of its children in one instance. Down the tree it receives them, up the tree it sends them.
  */
