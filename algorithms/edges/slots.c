@@ -82,6 +82,8 @@ static int parts_of(const struct pcoll_edge_slots *s, int rank)
 
 static int in_part(const struct pcoll_edge_slots *s, int counter, int rank, int peer)
 {
+    if (s->nparts == 1)
+        return counter;
     return peer % parts_of(s, rank) * counters_of_banks(s) + counter;
 }
 

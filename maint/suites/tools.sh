@@ -28,10 +28,10 @@ tune_refuses() { # TEXT OPTION...
 draw_candidates() {
     local folder=$results/plot
     rm -rf "$folder"
-    timeout 600 "$mpiexec" -n 2 "$build/install/bin/pcoll-tune" --seconds=1 -o "$folder.json" \
-        --plot="$folder"
-    [ "$(grep -c '^[0-9]' "$folder/bcast.dat")" -gt 50 ]
-    [ "$(sed -n '/# chosen/,$p' "$folder/allgather.dat" | grep -c '^[0-9]')" -ge 14 ]
+    timeout 600 "$mpiexec" -n 2 "$build/install/bin/pcoll-tune" --seconds=1 --sizes=8,512,16K,256K,1M \
+        -o "$folder.json" --plot="$folder"
+    [ "$(grep -c '^[0-9]' "$folder/bcast.dat")" -gt 20 ]
+    [ "$(sed -n '/# chosen/,$p' "$folder/allgather.dat" | grep -c '^[0-9]')" -ge 5 ]
 }
 
 # The table contains what was measured, and the judgement has a line for each call.
