@@ -27,9 +27,7 @@ enum {
         1 << 20, /* bytes of its plans and their buffers on a rank; the last may exceed it */
     MAX_DISTANCE = 16384, /* calls from one review to the next, before there are plans */
     PLAN_DISTANCE = 2048, /* the same, once there are */
-    FIRST_NSEC = 1000000, /* the first plan of a communicator takes up to so long for each rank */
-    MAX_CROWDED_BYTES = 1024 /* where ranks share cores, longer calls are not promoted: behind a
-                              * barrier a reduce took 2.4 times as long, a scatter 1.6 times */
+    FIRST_NSEC = 1000000  /* the first plan of a communicator takes up to so long for each rank */
 };
 
 struct key {
@@ -356,7 +354,7 @@ static struct key *next_key(struct calls *calls, const struct standing *standing
         const bool is_open = key->key != 0 && !key->plan && !key->is_declined;
 
         if (is_open && key->calls >= enough &&
-            !(standing->is_crowded && MPIDI_PCOLL_key_bytes(key->key) > MAX_CROWDED_BYTES))
+            (!standing->is_crowded || MPIDI_PCOLL_key_suits_crowded(key->key)))
             return key;
     }
     return NULL;

@@ -16,7 +16,8 @@
  * MPI, and its communicator is left to MPICH. So is one whose ranks are on several nodes, or have
  * different settings: each rank publishes its own before it meets the others, so that all of them
  * see the same. By default, so is one of which a rank may have to share its
- * core, as the ranks tell each other in each review.
+ * core, as the ranks tell each other in each review; if the user asks for plans there, the longest
+ * classes get none.
  *
  * A communicator's first plan takes milliseconds, and nobody knows how many calls will follow. As
  * in renting or buying skis, it is built once the calls so far have lost as much by going to MPICH:

@@ -22,9 +22,10 @@ _Static_assert(PCOLL_NUM_COLLS <= 32, "they fit into their field");
 
 /* The first one fits beside a counter. None is longer than the last one, and none that moves data
  * from or to a root longer than MAX_ROOTED, as all data is copied to and from the buffers of a
- * plan: near cores then take longer than with MPICH's calls (doc/notes/when-to-promote.md). */
+ * plan: near cores then take longer than with MPICH's calls. Where ranks share cores, longer calls
+ * than MAX_CROWDED do behind a barrier (doc/notes/when-to-promote.md). */
 static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 512, 1024, 2048, 4096};
-enum { CLASSES = sizeof(classes) / sizeof(*classes), MAX_ROOTED = 2048 };
+enum { CLASSES = sizeof(classes) / sizeof(*classes), MAX_ROOTED = 2048, MAX_CROWDED = 1024 };
 _Static_assert(CLASSES <= 8, "the number of a class fits into its field");
 
 /* Bit i: class i holds whole elements of so many bytes. */
@@ -56,6 +57,11 @@ enum pcoll_coll MPIDI_PCOLL_key_coll(uint64_t key)
 MPI_Aint MPIDI_PCOLL_key_bytes(uint64_t key)
 {
     return MPIDI_PCOLL_key_coll(key) == PCOLL_BARRIER ? 0 : classes[(union fields){key}.length];
+}
+
+bool MPIDI_PCOLL_key_suits_crowded(uint64_t key)
+{
+    return MPIDI_PCOLL_key_bytes(key) <= MAX_CROWDED;
 }
 
 int MPIDI_PCOLL_key_root(uint64_t key)

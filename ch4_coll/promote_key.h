@@ -22,4 +22,7 @@ int MPIDI_PCOLL_key_root(uint64_t key);
 /* Of the class; 0 for a barrier. */
 MPI_Aint MPIDI_PCOLL_key_bytes(uint64_t key);
 
+/* Whether a plan also pays where ranks share cores. */
+bool MPIDI_PCOLL_key_suits_crowded(uint64_t key);
+
 #endif /* PROMOTE_KEY_H_INCLUDED */

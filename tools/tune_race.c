@@ -103,13 +103,11 @@ static void warm_up(const struct tune_stage *stage, struct lane *lane)
 {
     const double batch = stage->bootstrap.crowded ? CROWDED_BATCH_US : BATCH_US;
     double one = 0, spent = 0;
-    int started = 0;
 
-    for (int times = 1; times <= WARM_STARTS && (spent < WARM_US || started < lane->plan->nphases);
+    for (int times = 1; times <= WARM_STARTS && (spent < WARM_US || times <= lane->plan->nphases);
          times *= 2) {
         one = time_batch(stage, lane, times);
         spent += times * one;
-        started += times;
     }
     lane->times = (int)fmax(2, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
 }

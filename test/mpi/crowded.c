@@ -8,9 +8,9 @@
  * With a late rank, there are a tenth of the rounds, and each rank that waits for it may take three
  * quarters of its share of one core, which it would use up if it never slept; so may one that waits
  * in two rounds for a late message before any plan has started, and two waiting threads of a rank
- * together 85 %. What they take depends on how long a yield takes: 35 to 55 %, and 60 to 75 with
- * threads. Ranks that compute between tests of a request do not sleep, and neither do those whose
- * waits in ordinary calls are short.
+ * together 85 %. What they take depends on how long a yield takes: 35 to 55 %, and with threads on
+ * two ranks 60 to 65. Ranks that compute between tests of a request do not sleep, and neither do
+ * those whose waits in ordinary calls are short.
  *
  *   -spins   ranks have been told that they need not share their cores, so one that waits for a
  * late rank spins: nothing else is measured
