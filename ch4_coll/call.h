@@ -35,6 +35,8 @@ struct MPIDI_PCOLL_call {
                         * ranks have agreed, on some rank, or not the same ones */
     bool is_promoted;  /* the plan is to serve ordinary calls: it takes no path between user
                         * buffers */
+    bool is_long;      /* these calls are long: the plan may have more memory, and is worth a
+                        * measurement of the machine */
     bool is_wanted;    /* once the ranks have agreed: a rank wants a plan (once.h) */
     bool is_once;      /* MPICH serves the call, since no rank does */
     bool may_reuse;    /* the call may take the plan of a freed request (reuse.h) */

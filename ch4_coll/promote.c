@@ -11,6 +11,7 @@
 #include "process.h"
 #include "promote_key.h"
 #include "report.h"
+#include "reuse.h"
 #include "session.h"
 #include "waiting.h"
 
@@ -20,15 +21,21 @@
 #include "offload/yield.h"
 
 enum {
-    MAX_KEYS = 48,  /* of a communicator; later keys are not promoted */
-    KEY_SLOTS = 64, /* a power of two */
-    MAX_PLANS = 16, /* of a communicator */
-    MAX_STATE =
-        1 << 20, /* bytes of its plans and their buffers on a rank; the last may exceed it */
-    MAX_DISTANCE = 16384, /* calls from one review to the next, before there are plans */
-    PLAN_DISTANCE = 2048, /* the same, once there are */
-    FIRST_NSEC = 1000000  /* the first plan of a communicator takes up to so long for each rank */
+    KEY_SLOTS = 64,         /* of a communicator: a power of two, more than it has keys */
+    MAX_PLANS = 16,         /* of a communicator, for short calls */
+    MAX_DISTANCE = 16384,   /* calls from one review to the next, before there are plans */
+    PLAN_DISTANCE = 2048,   /* the same, once there are */
+    FIRST_NSEC = 1000000,   /* the first plan of a communicator takes up to so long for each rank */
+    MEASURE_NSEC = 10000000 /* and a measurement of the machine so long */
 };
+
+/* What a communicator has for its short calls, or its long ones. */
+static const struct limits {
+    int keys; /* later ones are not promoted */
+    int plans;
+    uint64_t state_bytes; /* of the plans and their buffers on a rank; the last one may exceed it */
+} limits[] = {[false] = {40, MAX_PLANS, 1 << 20}, [true] = {16, 8, 8 << 20}};
+enum { LENGTHS = 2 };
 
 struct key {
     uint64_t key; /* 0: the slot is free */
@@ -46,9 +53,9 @@ struct calls {
     uint64_t noted_from;            /* calls with greater numbers are noted */
     uint64_t review;                /* up to this one; then the next review comes */
     uint64_t hash;                  /* of all noted keys */
-    uint64_t state_bytes;           /* of the plans */
-    int nkeys, nplans;
-    bool is_closed; /* MPICH serves the communicator */
+    int nplans;                     /* for calls of all lengths */
+    struct limits has[LENGTHS];     /* of the limits */
+    bool is_closed;                 /* MPICH serves the communicator */
     struct key keys[KEY_SLOTS];
 };
 
@@ -78,15 +85,16 @@ static struct key *find_key(struct calls *calls, uint64_t key)
 /* Note a call. */
 static void note(struct calls *calls, uint64_t key, MPI_Op op, MPI_Datatype type)
 {
+    const bool is_long = MPIDI_PCOLL_key_is_long(key);
     struct key *slot;
 
     calls->hash = (calls->hash ^ key) * UINT64_C(0x9e3779b97f4a7c15) + 1;
     if (key == 0)
         return;
     slot = find_key(calls, key);
-    if (slot->key == 0 && calls->nkeys < MAX_KEYS) {
+    if (slot->key == 0 && calls->has[is_long].keys < limits[is_long].keys) {
         *slot = (struct key){.key = key, .op = op, .type = type};
-        calls->nkeys++;
+        calls->has[is_long].keys++;
     }
     if (slot->key != 0)
         slot->calls++;
@@ -308,6 +316,7 @@ static MPIDI_PCOLL_describe *const describe[PCOLL_NUM_COLLS] = {
 /* Collective, as an init. A rank without memory takes part. */
 static int build_plan(struct calls *calls, struct key *key)
 {
+    struct limits *has = &calls->has[MPIDI_PCOLL_key_is_long(key->key)];
     struct MPIDI_PCOLL_promoted *promoted = create_promoted(key->key, calls->tally.comm);
     struct MPIDI_PCOLL_call call = {
         .arguments = arguments_of(key, calls->tally.comm, promoted ? promoted->in : NULL,
@@ -316,6 +325,7 @@ static int build_plan(struct calls *calls, struct key *key)
         .comm = calls->tally.comm,
         .eligible = promoted != NULL,
         .is_promoted = true,
+        .is_long = MPIDI_PCOLL_key_is_long(key->key),
     };
     bool made;
     const uint64_t begin = pcoll_now();
@@ -325,9 +335,14 @@ static int build_plan(struct calls *calls, struct key *key)
     spent += pcoll_now() - begin;
     if (made) {
         key->plan = promoted;
+        promoted->can_move =
+            MPIDI_PCOLL_key_is_long(key->key) && MPIDI_PCOLL_reuse_can_move(&promoted->plan);
+        promoted->at_in = promoted->in;
+        promoted->at_out = promoted->out;
         calls->nplans++;
-        calls->state_bytes += pcoll_plan_account(promoted->plan.plan).state_bytes +
-                              promoted->in_bytes + promoted->out_bytes;
+        has->plans++;
+        has->state_bytes += pcoll_plan_account(promoted->plan.plan).state_bytes +
+                            promoted->in_bytes + promoted->out_bytes;
         MPIDI_PCOLL_promoted_plans++;
     } else {
         key->is_declined = true;
@@ -337,12 +352,25 @@ static int build_plan(struct calls *calls, struct key *key)
     return mpi_errno;
 }
 
+/* Whether further plans may be built. Of the ranks, the one with the last word counts. */
+enum room { HAS_ROOM, IS_EARLY, IS_FULL };
+
 /* What all ranks know after they have compared their calls. */
 struct standing {
-    uint64_t bytes;  /* the most memory that the plans have on a rank */
-    bool is_early;   /* for further plans, on some rank */
-    bool is_crowded; /* some rank may have to share its core */
+    enum room room[LENGTHS]; /* for plans of short, or long, calls */
+    bool is_crowded;         /* some rank may have to share its core */
 };
+
+/* Whether a plan of one more key may be built, now that it has been called often enough. */
+static bool may_build(const struct calls *calls, const struct standing *standing, uint64_t key)
+{
+    const bool is_long = MPIDI_PCOLL_key_is_long(key);
+    const uint64_t all_bytes =
+        (uint64_t)MPIDI_PCOLL_key_bytes(key) * (uint64_t)calls->tally.comm->local_size;
+
+    return standing->room[is_long] == HAS_ROOM && all_bytes <= limits[is_long].state_bytes &&
+           (!standing->is_crowded || MPIDI_PCOLL_key_suits_crowded(key));
+}
 
 /* A key that has earned a plan; NULL: there is none. */
 static struct key *next_key(struct calls *calls, const struct standing *standing)
@@ -353,8 +381,7 @@ static struct key *next_key(struct calls *calls, const struct standing *standing
         struct key *key = &calls->keys[i];
         const bool is_open = key->key != 0 && !key->plan && !key->is_declined;
 
-        if (is_open && key->calls >= enough &&
-            (!standing->is_crowded || MPIDI_PCOLL_key_suits_crowded(key->key)))
+        if (is_open && key->calls >= enough && may_build(calls, standing, key->key))
             return key;
     }
     return NULL;
@@ -372,14 +399,25 @@ static uint64_t next_distance(const struct calls *calls)
 }
 
 /* Whether this process would have spent more than its part of the time since MPI_Init if the next
- * plans were built now. */
-static bool is_early(const struct calls *calls)
+ * plans were built now. The first one for long calls may have the machine measured. */
+static bool is_early(const struct calls *calls, bool is_long)
 {
-    const uint64_t first =
-        calls->nplans > 0 ? 0 : (uint64_t)calls->tally.comm->local_size * FIRST_NSEC;
+    const uint64_t nranks = (uint64_t)calls->tally.comm->local_size;
+    uint64_t more = calls->nplans > 0 ? 0 : nranks * FIRST_NSEC;
 
-    return (spent + first) * (uint64_t)MPIDI_PCOLL_forced()->promote_part >
+    if (is_long && calls->has[true].plans == 0)
+        more += MEASURE_NSEC;
+    return (spent + more) * (uint64_t)MPIDI_PCOLL_forced()->promote_part >
            pcoll_now() - MPIDI_PCOLL_promotion_opened();
+}
+
+static enum room find_room(const struct calls *calls, bool is_long)
+{
+    const struct limits *has = &calls->has[is_long], *max = &limits[is_long];
+
+    if (has->plans == max->plans || has->state_bytes >= max->state_bytes)
+        return IS_FULL;
+    return is_early(calls, is_long) ? IS_EARLY : HAS_ROOM;
 }
 
 /* What the calls that are reviewed do themselves; so it needs no memory and no messages that they
@@ -399,24 +437,24 @@ static bool is_crowded(void)
  * if it is crowded and plans are not for such ranks, the communicator is closed, on all ranks. */
 static int compare(struct calls *calls, int mpi_errno, struct standing *standing)
 {
-    enum { HASH, BYTES, EARLY, CROWDED, NTERMS };
+    enum { HASH, SHORT, LONG, CROWDED, NTERMS };
     const struct pcoll_bootstrap bootstrap = {.rank = calls->tally.comm->rank,
                                               .nranks = calls->tally.comm->local_size,
                                               .context = calls->tally.comm,
                                               .combine = combine};
     struct pcoll_term terms[NTERMS] = {
         [HASH] = {.kind = PCOLL_TERM_SAME, .value = calls->hash},
-        [BYTES] = {.kind = PCOLL_TERM_MAX, .value = calls->state_bytes},
-        [EARLY] = {.kind = PCOLL_TERM_MAX, .value = is_early(calls)},
+        [SHORT] = {.kind = PCOLL_TERM_MAX, .value = find_room(calls, false)},
+        [LONG] = {.kind = PCOLL_TERM_MAX, .value = find_room(calls, true)},
         [CROWDED] = {.kind = PCOLL_TERM_MAX, .value = is_crowded()},
     };
     const enum pcoll_result mine = mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
     const enum pcoll_result result =
         pcoll_agree(&bootstrap, PCOLL_ROUND_REVIEW, mine, terms, NTERMS);
 
-    *standing = (struct standing){.bytes = terms[BYTES].value,
-                                  .is_early = terms[EARLY].value != 0,
-                                  .is_crowded = terms[CROWDED].value != 0};
+    *standing =
+        (struct standing){.room = {(enum room)terms[SHORT].value, (enum room)terms[LONG].value},
+                          .is_crowded = terms[CROWDED].value != 0};
     if (result == PCOLL_OK && !terms[HASH].differs &&
         (!standing->is_crowded || MPIDI_PCOLL_promotes_crowded()))
         return mpi_errno;
@@ -455,9 +493,9 @@ static int review(struct calls *calls)
         mpi_errno = compare(calls, mpi_errno, &standing);
         if (mpi_errno != MPI_SUCCESS || calls->is_closed)
             return mpi_errno;
-        is_full = calls->nplans == MAX_PLANS || standing.bytes >= MAX_STATE;
-        key = is_full || standing.is_early ? NULL : next_key(calls, &standing);
+        key = next_key(calls, &standing);
     } while (key);
+    is_full = standing.room[false] == IS_FULL && standing.room[true] == IS_FULL;
     schedule(calls, is_full ? UINT64_MAX - calls->number : next_distance(calls));
     return MPI_SUCCESS;
 }
@@ -512,6 +550,21 @@ static void wait_with_threads(const struct MPIDI_PCOLL_plan *plan)
         MPID_Progress_test(NULL);
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     }
+}
+
+void MPIDI_PCOLL_promoted_place(struct MPIDI_PCOLL_promoted *promoted, const void *in, void *out)
+{
+    struct MPIDI_PCOLL_plan *plan = &promoted->plan;
+    const struct pcoll_memory memory = {
+        .send = (void *)in, .recv = out, .op = MPIDI_PCOLL_operator_base(plan->op)};
+
+    if (in == promoted->at_in && out == promoted->at_out)
+        return;
+    promoted->at_in = in;
+    promoted->at_out = out;
+    MPIDI_PCOLL_lock();
+    plan->medium->move(plan->bound, plan->plan, &memory);
+    MPIDI_PCOLL_unlock();
 }
 
 int MPIDI_PCOLL_promoted_run(struct MPIDI_PCOLL_promoted *promoted)

@@ -4,7 +4,9 @@
  * waits, and copies the result out; types, MPI_IN_PLACE and device memory are facts of these
  * copies. Short vectors are padded to the length of their class, so that one plan serves all
  * lengths of a class: the padding moves and is reduced, and nobody reads it. Blocks are padded one
- * by one, so an allgatherv is an allgather whose class is that of its longest block.
+ * by one, so an allgatherv is an allgather whose class is that of its longest block. A long call
+ * has a plan for its own length. Each call moves it to the user's memory, which no other rank
+ * accesses, so that nothing is copied first; what is not contiguous, and input in place, is.
  *
  * All ranks must take the plan for the same calls. What a rank decides by depends only on the calls
  * that it has made on the communicator, in MPI's order: each has a number, and a key that MPI makes
@@ -37,6 +39,8 @@ struct MPIDI_PCOLL_promoted {
     int mpi_errno;                /* of the last instance */
     MPI_Aint block;               /* bytes of its class: a vector, or one of several blocks */
     void *in, *out;               /* its buffers; the same one for a bcast */
+    bool can_move;                /* it is for a long call, and may work on other memory */
+    const void *at_in, *at_out;   /* what it works on; in and out unless it has moved */
     size_t in_bytes, out_bytes;   /* of these; 0: this rank sends, or receives, nothing (a bcast: of
                                    * the only one, and 0) */
 };
@@ -74,6 +78,10 @@ void MPIDI_PCOLL_promotion_free_keyval(void);
  * MPI error code. */
 int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype type,
                         struct MPIDI_PCOLL_promoted **plan_p);
+
+/* The next instances work on this memory, of in_bytes and out_bytes: its buffers, or, if it can
+ * move, any other. */
+void MPIDI_PCOLL_promoted_place(struct MPIDI_PCOLL_promoted *promoted, const void *in, void *out);
 
 /* Run an instance to its end. Returns an MPI error code. */
 int MPIDI_PCOLL_promoted_run(struct MPIDI_PCOLL_promoted *promoted);

@@ -9,7 +9,8 @@
 #include "algorithms/plan/collective.h"
 
 /* 0: no plan serves the call. Its class follows from `bytes`, those of the message or of the
- * longest block, which are the same on all ranks, or of a barrier 1. */
+ * longest block, which are the same on all ranks, or of a barrier 1. A long call has a key of its
+ * own length. */
 uint64_t MPIDI_PCOLL_key(enum pcoll_coll coll, int root, MPI_Aint bytes);
 
 /* The same of a reduction, whose class holds whole elements. */
@@ -19,7 +20,9 @@ uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint byte
 enum pcoll_coll MPIDI_PCOLL_key_coll(uint64_t key);
 int MPIDI_PCOLL_key_root(uint64_t key);
 
-/* Of the class; 0 for a barrier. */
+bool MPIDI_PCOLL_key_is_long(uint64_t key);
+
+/* Of the class, or of the long call; 0 for a barrier. */
 MPI_Aint MPIDI_PCOLL_key_bytes(uint64_t key);
 
 /* Whether a plan also pays where ranks share cores. */

@@ -53,17 +53,73 @@ static int copy_out(const void *from, struct MPIDI_PCOLL_block to)
     return mpi_errno;
 }
 
+/* ---- where a plan works ---- */
+
+/* The contiguous memory that `n` blocks of so many bytes make up, or NULL. */
+static char *find_memory(const struct MPIDI_PCOLL_blocks *blocks, int n, MPI_Aint bytes)
+{
+    char *first = NULL;
+
+    for (int i = 0; i < n; i++) {
+        const struct MPIDI_PCOLL_block block = MPIDI_PCOLL_block(blocks, i);
+        MPI_Aint size, true_lb;
+        int contiguous;
+        char *at;
+
+        MPIDI_Datatype_check_contig_size_lb(block.type, block.count, contiguous, size, true_lb);
+        at = block.user + true_lb;
+        first = i == 0 ? at : first;
+        if (size != bytes || !is_plain(block.user, contiguous) || at != first + i * bytes)
+            return NULL;
+    }
+    return first;
+}
+
+static bool overlap(const char *a, size_t na, const char *b, size_t nb)
+{
+    return (uintptr_t)a < (uintptr_t)b + nb && (uintptr_t)b < (uintptr_t)a + na;
+}
+
+/* What a call copies. */
+struct copies {
+    int in, out; /* numbers of blocks to and from the plan's buffers */
+};
+
+/* Have a plan that can move work on the user's memory. What is not contiguous, and input in place,
+ * is copied to the plan's buffers, or from there. */
+static struct copies place(struct MPIDI_PCOLL_promoted *plan, int nsent,
+                           const struct MPIDI_PCOLL_blocks *sent, int nreceived,
+                           const struct MPIDI_PCOLL_blocks *received)
+{
+    const bool shares = plan->in == plan->out;
+    char *in = find_memory(sent, nsent, plan->block),
+         *out = find_memory(received, nreceived, plan->block);
+    struct copies copies;
+
+    if (in && out && overlap(in, plan->in_bytes, out, plan->out_bytes))
+        in = NULL;
+    copies = (struct copies){.in = in ? 0 : nsent, .out = out ? 0 : nreceived};
+    if (shares)
+        in = out = in ? in : out;
+    MPIDI_PCOLL_promoted_place(plan, in ? in : plan->in, out ? out : plan->out);
+    return copies;
+}
+
 /* Run a plan, unless mpi_errno is an error. The rank sends so many blocks, and receives so many. A
  * buffer's address may be 0 (MPI_BOTTOM). */
 static int run(int mpi_errno, struct MPIDI_PCOLL_promoted *plan, int nsent,
                const struct MPIDI_PCOLL_blocks *sent, int nreceived,
                const struct MPIDI_PCOLL_blocks *received)
 {
-    for (int i = 0; i < nsent && mpi_errno == MPI_SUCCESS; i++)
+    struct copies copies = {nsent, nreceived};
+
+    if (mpi_errno == MPI_SUCCESS && plan->can_move)
+        copies = place(plan, nsent, sent, nreceived, received);
+    for (int i = 0; i < copies.in && mpi_errno == MPI_SUCCESS; i++)
         mpi_errno = copy_in((char *)plan->in + i * plan->block, MPIDI_PCOLL_block(sent, i));
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIDI_PCOLL_promoted_run(plan);
-    for (int i = 0; i < nreceived && mpi_errno == MPI_SUCCESS; i++)
+    for (int i = 0; i < copies.out && mpi_errno == MPI_SUCCESS; i++)
         mpi_errno = copy_out((char *)plan->out + i * plan->block, MPIDI_PCOLL_block(received, i));
     return mpi_errno;
 }
@@ -177,7 +233,22 @@ int MPIDI_PCOLL_Allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
     return run(mpi_errno, plan, 1, &own, comm->local_size, &all);
 }
 
-/* An allgather of blocks as long as the longest one. */
+/* An allgather of blocks as long as the longest one. Long ones, if they differ, would move too much
+ * that nobody reads. */
+static uint64_t allgatherv_key(const MPI_Aint *counts, MPI_Datatype type, const MPIR_Comm *comm)
+{
+    MPI_Aint longest = counts[0], shortest = counts[0], size;
+    uint64_t key;
+
+    for (int r = 1; r < comm->local_size; r++) {
+        longest = MPL_MAX(longest, counts[r]);
+        shortest = MPL_MIN(shortest, counts[r]);
+    }
+    MPIDI_Datatype_check_size(type, longest, size);
+    key = MPIDI_PCOLL_key(PCOLL_ALLGATHER, 0, size);
+    return shortest < longest && MPIDI_PCOLL_key_is_long(key) ? 0 : key;
+}
+
 int MPIDI_PCOLL_Allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, const MPI_Aint *recvcounts, const MPI_Aint *displs,
                            MPI_Datatype recvtype, MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
@@ -186,13 +257,11 @@ int MPIDI_PCOLL_Allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
         MPIDI_PCOLL_unequal(recvbuf, recvcounts, displs, recvtype);
     struct MPIDI_PCOLL_promoted *plan = NULL;
     struct MPIDI_PCOLL_blocks own;
-    MPI_Aint longest = 0;
     int mpi_errno = MPI_SUCCESS;
 
-    for (int r = 0; r < comm->local_size && is_group(comm); r++)
-        longest = MPL_MAX(longest, recvcounts[r]);
     if (is_group(comm))
-        mpi_errno = find_movement(PCOLL_ALLGATHER, 0, longest, recvtype, comm, &plan);
+        mpi_errno = MPIDI_PCOLL_promote(comm, allgatherv_key(recvcounts, recvtype, comm),
+                                        MPI_OP_NULL, MPI_DATATYPE_NULL, &plan);
     if (mpi_errno == MPI_SUCCESS && !plan)
         return (MPID_Allgatherv)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
                                  recvtype, comm, errflag);

@@ -147,7 +147,7 @@ static size_t bytes_of(const struct pcoll_plan *plan)
            (size_t)plan->nentries * (sizeof(*plan->entries) + sizeof(struct pcoll_step));
 }
 
-static bool can_move(const struct MPIDI_PCOLL_plan *plan)
+bool MPIDI_PCOLL_reuse_can_move(const struct MPIDI_PCOLL_plan *plan)
 {
     return plan->bound->can_move && plan->medium->move && plan->nkept == 0;
 }
@@ -166,7 +166,7 @@ bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
     size_t bytes;
 
     if (!plan->shape.is_known || !plan->bound || !state->comm || plan->past == MPIDI_PCOLL_FAILED ||
-        !can_move(plan))
+        !MPIDI_PCOLL_reuse_can_move(plan))
         return false;
     bytes = bytes_of(plan->plan);
     if (bytes > MAX_BYTES || all_bytes + bytes > MAX_ALL_BYTES)

@@ -57,14 +57,16 @@ cvars:
         Which ordinary blocking calls get plans once they have been repeated often enough:
         barrier, bcast, gather, scatter, allgather, allgatherv, alltoall, reduce, allreduce,
         reduce_scatter_block, scan and exscan, on communicators within a node, if no block is
-        longer than 4096 bytes, or 2048 in a bcast, gather or scatter, or 1024 where ranks share
-        cores. Values: off, auto (exact where every rank of the communicator has a core,
-        otherwise off), exact (those whose results cannot depend on the order in which ranks
-        reduce, so that no bit changes when a call gets its plan: no sums of floating-point
-        numbers on more than two ranks, and no products; of zeros of both signs, a number and a
-        NaN, or two NaNs, the result may be either), all. Set it to all where a program spends
-        much time in short sums and may have other last bits at each run. Communicators whose
-        ranks have different values are left to MPICH, and so are those of a rank that cannot
+        longer than 65536 bytes (32768 in an allgather, allgatherv or alltoall, 4096 if
+        blocks are unequal, 2048 in a gather or scatter; a bcast has none from 2049 to
+        8191), or 1024 where ranks share cores. Values: off, auto (exact where every
+        rank of the communicator has a core, otherwise off), exact (those whose results
+        cannot depend on the order in which ranks reduce, so that no bit changes when a
+        call gets its plan: no sums of floating-point numbers on more than two ranks,
+        and no products; of zeros of both signs, a number and a NaN, or two NaNs, the
+        result may be either), all. Set it to all where a program spends much time in
+        short sums and may have other last bits at each run. Communicators whose ranks
+        have different values are left to MPICH, and so are those of a rank that cannot
         share memory in /dev/shm with the others. Where MPICH has a lock for each VCI
         (--enable-thread-cs=per-vci, the default from 4.1 on), so are those of a process with
         MPI_THREAD_MULTIPLE.
@@ -219,9 +221,18 @@ static struct pcoll_table *load_table(FILE *out)
 }
 
 /* Ordinary calls have many plans, and a rank seldom runs many calls ahead of the others. */
-#define PROMOTED_TEMP (UINT64_C(64) << 10)
+static uint64_t max_temp(bool is_promoted, bool is_long)
+{
+    enum { MAX_SHORT = 64 << 10, MAX_LONG = 512 << 10 };
+    const uint64_t most = MPIDI_PCOLL_max_temp();
 
-static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_promoted)
+    if (!is_promoted)
+        return most;
+    return MPL_MIN(most, is_long ? MAX_LONG : MAX_SHORT);
+}
+
+static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_promoted,
+                                 bool is_long)
 {
     const struct pcoll_medium *medium = state->medium;
     struct pcoll_caps caps = {
@@ -229,13 +240,11 @@ static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_p
         .rails = medium->group_rails(state->group),
         .provides = allowed(state, is_promoted),
         .user_rma_threshold = MPIDI_PCOLL_forced()->cma_from,
-        .max_temp = MPIDI_PCOLL_max_temp(),
+        .max_temp = max_temp(is_promoted, is_long),
         .measured = medium->group_machine(state->group),
         .cores = MPIDI_PCOLL_cores().count,
     };
 
-    if (is_promoted && caps.max_temp > PROMOTED_TEMP)
-        caps.max_temp = PROMOTED_TEMP;
     pcoll_caps_of_medium(&caps, medium->name, medium->node_medium, medium->max_slots);
     return caps;
 }
@@ -344,10 +353,12 @@ static uint64_t most_bytes(const struct MPIDI_PCOLL_call *call)
     return MPL_MAX(coll->send_bytes(s, NULL, s->root), coll->recv_bytes(s, NULL, s->root));
 }
 
-/* Ordinary calls do not wait for the measurement. */
+/* Short ordinary calls do not wait for the measurement. */
 static bool must_measure(const struct MPIDI_PCOLL_call *call, bool races)
 {
-    return call->state->measures && !call->is_promoted && (races || most_bytes(call) > FEW_BYTES);
+    if (call->is_promoted)
+        return call->state->measures && call->is_long;
+    return call->state->measures && (races || most_bytes(call) > FEW_BYTES);
 }
 
 static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
@@ -356,7 +367,7 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
     struct MPIDI_PCOLL_comm *state = call->state;
     const struct pcoll_signature *signature = &call->signature;
     struct pcoll_choice *choice = &proposal->choice;
-    struct pcoll_caps caps = caps_of(state, call->is_promoted);
+    struct pcoll_caps caps = caps_of(state, call->is_promoted, call->is_long);
     struct MPIDI_PCOLL_hints hints;
     struct pcoll_hint *hint = &hints.hint;
     bool races, is_rank_0_first;
@@ -425,7 +436,7 @@ void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bo
 void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,
                        const struct MPIDI_PCOLL_comm *state, const struct pcoll_choice *choice)
 {
-    struct pcoll_caps caps = caps_of(state, false);
+    struct pcoll_caps caps = caps_of(state, false, false);
     struct pcoll_rule rule;
 
     if (pcoll_coll_has(signature->coll, PCOLL_REDUCES) && !signature->commutes)

@@ -108,7 +108,7 @@ static void work(struct worker *worker)
 static void count_promoted(int is_exact)
 {
     enum { UNKNOWN = -1 };
-    static char in[8192], out[8192];
+    static char in[1 << 17], out[1 << 17];
     const char *shares = getenv("MPIR_CVAR_COLL_OFFLOAD_OVERSUBSCRIBED");
     const int with_cores = shares ? strcmp(shares, "no") == 0 : UNKNOWN;
     const struct {
@@ -123,7 +123,9 @@ static void count_promoted(int is_exact)
         {"1024 B of longs", 128, MPI_LONG, MPI_PROD, 1},
         {"1032 B of longs", 129, MPI_LONG, MPI_PROD, with_cores},
         {"4096 B of longs", 512, MPI_LONG, MPI_PROD, with_cores},
-        {"4104 B of longs", 513, MPI_LONG, MPI_PROD, 0},
+        {"4104 B of longs", 513, MPI_LONG, MPI_PROD, with_cores},
+        {"65536 B of longs", 8192, MPI_LONG, MPI_PROD, with_cores},
+        {"65544 B of longs", 8193, MPI_LONG, MPI_PROD, 0},
         {"a minimum", 1, MPI_DOUBLE, MPI_MIN, 1},
         {"a sum of doubles", 1, MPI_DOUBLE, MPI_SUM, !is_exact || check.size == 2},
         {"a product of doubles", 1, MPI_DOUBLE, MPI_PROD, !is_exact},
