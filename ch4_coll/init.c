@@ -148,7 +148,7 @@ static bool make_plan(struct MPIDI_PCOLL_call *call, const struct pcoll_choice *
     }
     if (pcoll_is_network(state->medium))
         flush_messages(raw);
-    plan->bound = MPIDI_PCOLL_agent_serve(raw, &memory, bound);
+    plan->bound = call->is_promoted ? bound : MPIDI_PCOLL_agent_serve(raw, &memory, bound);
     plan->medium = plan->bound->medium;
     plan->plan = raw;
     plan->state = state;

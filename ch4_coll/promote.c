@@ -18,24 +18,29 @@
 #include "ch4_coll_promote.h"
 
 #include "offload/agree.h"
+#include "offload/node/measure.h"
 #include "offload/yield.h"
 
 enum {
-    KEY_SLOTS = 64,         /* of a communicator: a power of two, more than it has keys */
-    MAX_PLANS = 16,         /* of a communicator, for short calls */
-    MAX_DISTANCE = 16384,   /* calls from one review to the next, before there are plans */
-    PLAN_DISTANCE = 2048,   /* the same, once there are */
-    FIRST_NSEC = 1000000,   /* the first plan of a communicator takes up to so long for each rank */
-    MEASURE_NSEC = 10000000 /* and a measurement of the machine so long */
+    KEY_SLOTS = 64,       /* of a communicator: a power of two, more than it has keys */
+    MAX_PLANS = 16,       /* of a communicator, for short calls */
+    MAX_DISTANCE = 16384, /* calls from one review to the next, before there are plans */
+    PLAN_DISTANCE = 2048, /* the same, once there are */
+    FIRST_NSEC = 1000000  /* the first plan of a communicator takes up to so long for each rank */
 };
 
 /* What a communicator has for its short calls, or its long ones. */
-static const struct limits {
-    int keys; /* later ones are not promoted */
-    int plans;
-    uint64_t state_bytes; /* of the plans and their buffers on a rank; the last one may exceed it */
-} limits[] = {[false] = {40, MAX_PLANS, 1 << 20}, [true] = {16, 8, 8 << 20}};
+struct usage {
+    int keys, plans;
+    uint64_t bytes; /* of the plans, and of their buffers unless they work on user memory, on a
+                     * rank */
+};
+
 enum { LENGTHS = 2 };
+
+/* Further keys are not counted. The last plan may exceed the bytes; buffers alone never do. */
+static const struct usage most[LENGTHS] = {
+    [false] = {40, MAX_PLANS, 1 << 20}, [true] = {16, 8, 8 << 20}};
 
 struct key {
     uint64_t key; /* 0: the slot is free */
@@ -53,9 +58,8 @@ struct calls {
     uint64_t noted_from;            /* calls with greater numbers are noted */
     uint64_t review;                /* up to this one; then the next review comes */
     uint64_t hash;                  /* of all noted keys */
-    int nplans;                     /* for calls of all lengths */
-    struct limits has[LENGTHS];     /* of the limits */
-    bool is_closed;                 /* MPICH serves the communicator */
+    struct usage uses[LENGTHS];
+    bool is_closed; /* MPICH serves the communicator */
     struct key keys[KEY_SLOTS];
 };
 
@@ -67,7 +71,8 @@ struct MPIDI_PCOLL_tally *MPIDI_PCOLL_tallies[MPIDI_PCOLL_TALLIES] = {NO_TALLIES
 unsigned long MPIDI_PCOLL_promoted_plans = 0, MPIDI_PCOLL_promoted_calls = 0;
 
 static int keyval = MPI_KEYVAL_INVALID;
-static uint64_t spent = 0; /* by this process, in nanoseconds, on building plans */
+static uint64_t spent = 0;          /* by this process, in nanoseconds, on building plans */
+static bool has_long_plans = false; /* and so the machine has been measured */
 
 /* ---- keys of a communicator ---- */
 
@@ -92,15 +97,48 @@ static void note(struct calls *calls, uint64_t key, MPI_Op op, MPI_Datatype type
     if (key == 0)
         return;
     slot = find_key(calls, key);
-    if (slot->key == 0 && calls->has[is_long].keys < limits[is_long].keys) {
+    if (slot->key == 0 && calls->uses[is_long].keys < most[is_long].keys) {
         *slot = (struct key){.key = key, .op = op, .type = type};
-        calls->has[is_long].keys++;
+        calls->uses[is_long].keys++;
     }
     if (slot->key != 0)
         slot->calls++;
 }
 
+static bool has_used_up_keys(const struct calls *calls, bool is_long)
+{
+    return calls->uses[is_long].keys == most[is_long].keys;
+}
+
+/* Where keys are used up, those that have been called less than so often make room for others. */
+static void forget_rare(struct calls *calls, uint64_t enough)
+{
+    const bool is_used_up[LENGTHS] = {has_used_up_keys(calls, false),
+                                      has_used_up_keys(calls, true)};
+    struct key keys[KEY_SLOTS];
+
+    if (!is_used_up[false] && !is_used_up[true])
+        return;
+    memcpy(keys, calls->keys, sizeof(keys));
+    memset(calls->keys, 0, sizeof(keys));
+    for (int i = 0; i < KEY_SLOTS; i++) {
+        const bool is_long = MPIDI_PCOLL_key_is_long(keys[i].key);
+
+        if (keys[i].key == 0)
+            continue;
+        if (keys[i].plan || keys[i].calls >= enough || !is_used_up[is_long])
+            *find_key(calls, keys[i].key) = keys[i];
+        else
+            calls->uses[is_long].keys--;
+    }
+}
+
 /* ---- the calls of a communicator ---- */
+
+static int count_plans(const struct calls *calls)
+{
+    return calls->uses[false].plans + calls->uses[true].plans;
+}
 
 static void free_promoted(struct MPIDI_PCOLL_promoted *promoted)
 {
@@ -159,6 +197,12 @@ static uint64_t max_noted(void)
     return MPL_MAX((uint64_t)MPIDI_PCOLL_forced()->promote_after / PART, LEAST);
 }
 
+/* So many of them earn a plan. */
+static uint64_t enough_calls(void)
+{
+    return max_noted() / MAX_PLANS;
+}
+
 /* The next review comes after so many more calls, 0: after the next one. Until there are plans, the
  * calls that are not noted only count. */
 static void schedule(struct calls *calls, uint64_t distance)
@@ -168,7 +212,7 @@ static void schedule(struct calls *calls, uint64_t distance)
     calls->review = calls->number + further;
     calls->noted_from = calls->review - MPL_MIN(further, max_noted());
     calls->tally.awaits_barrier = false;
-    if (calls->nplans > 0)
+    if (count_plans(calls) > 0)
         return;
     calls->tally.plain = calls->noted_from - calls->number;
     calls->number = calls->noted_from;
@@ -184,7 +228,7 @@ static uint64_t patience(void)
 static void await_barrier(struct calls *calls)
 {
     calls->tally.awaits_barrier = true;
-    if (calls->nplans > 0)
+    if (count_plans(calls) > 0)
         return;
     calls->tally.plain = patience();
     calls->number += calls->tally.plain;
@@ -316,7 +360,8 @@ static MPIDI_PCOLL_describe *const describe[PCOLL_NUM_COLLS] = {
 /* Collective, as an init. A rank without memory takes part. */
 static int build_plan(struct calls *calls, struct key *key)
 {
-    struct limits *has = &calls->has[MPIDI_PCOLL_key_is_long(key->key)];
+    const bool is_long = MPIDI_PCOLL_key_is_long(key->key);
+    struct usage *usage = &calls->uses[is_long];
     struct MPIDI_PCOLL_promoted *promoted = create_promoted(key->key, calls->tally.comm);
     struct MPIDI_PCOLL_call call = {
         .arguments = arguments_of(key, calls->tally.comm, promoted ? promoted->in : NULL,
@@ -325,7 +370,7 @@ static int build_plan(struct calls *calls, struct key *key)
         .comm = calls->tally.comm,
         .eligible = promoted != NULL,
         .is_promoted = true,
-        .is_long = MPIDI_PCOLL_key_is_long(key->key),
+        .is_long = is_long,
     };
     bool made;
     const uint64_t begin = pcoll_now();
@@ -335,14 +380,15 @@ static int build_plan(struct calls *calls, struct key *key)
     spent += pcoll_now() - begin;
     if (made) {
         key->plan = promoted;
-        promoted->can_move =
-            MPIDI_PCOLL_key_is_long(key->key) && MPIDI_PCOLL_reuse_can_move(&promoted->plan);
+        promoted->can_move = is_long && !promoted->plan.plan->user_rma &&
+                             MPIDI_PCOLL_reuse_can_move(&promoted->plan);
         promoted->at_in = promoted->in;
         promoted->at_out = promoted->out;
-        calls->nplans++;
-        has->plans++;
-        has->state_bytes += pcoll_plan_account(promoted->plan.plan).state_bytes +
-                            promoted->in_bytes + promoted->out_bytes;
+        has_long_plans = has_long_plans || is_long;
+        usage->plans++;
+        usage->bytes += pcoll_plan_account(promoted->plan.plan).state_bytes;
+        if (!promoted->can_move)
+            usage->bytes += promoted->in_bytes + promoted->out_bytes;
         MPIDI_PCOLL_promoted_plans++;
     } else {
         key->is_declined = true;
@@ -352,7 +398,7 @@ static int build_plan(struct calls *calls, struct key *key)
     return mpi_errno;
 }
 
-/* Whether further plans may be built. Of the ranks, the one with the last word counts. */
+/* Whether further plans may be built. The greatest answer of all ranks counts. */
 enum room { HAS_ROOM, IS_EARLY, IS_FULL };
 
 /* What all ranks know after they have compared their calls. */
@@ -361,30 +407,48 @@ struct standing {
     bool is_crowded;         /* some rank may have to share its core */
 };
 
-/* Whether a plan of one more key may be built, now that it has been called often enough. */
-static bool may_build(const struct calls *calls, const struct standing *standing, uint64_t key)
+/* The buffers of the rank that has most: of a root, or of any. */
+static uint64_t buffer_bytes(const struct calls *calls, uint64_t key)
 {
-    const bool is_long = MPIDI_PCOLL_key_is_long(key);
-    const uint64_t all_bytes =
-        (uint64_t)MPIDI_PCOLL_key_bytes(key) * (uint64_t)calls->tally.comm->local_size;
+    const struct pcoll_signature signature = signature_of(key, calls->tally.comm);
+    const struct pcoll_collective *coll = pcoll_collective_of(&signature);
 
-    return standing->room[is_long] == HAS_ROOM && all_bytes <= limits[is_long].state_bytes &&
-           (!standing->is_crowded || MPIDI_PCOLL_key_suits_crowded(key));
+    return coll->send_bytes(&signature, NULL, signature.root) +
+           coll->recv_bytes(&signature, NULL, signature.root);
 }
 
-/* A key that has earned a plan; NULL: there is none. */
+/* Whether a key has been called often enough, and may have a plan. */
+static bool has_earned(const struct calls *calls, const struct key *key,
+                       const struct standing *standing)
+{
+    const bool is_long = MPIDI_PCOLL_key_is_long(key->key);
+
+    return key->key != 0 && !key->plan && !key->is_declined && key->calls >= enough_calls() &&
+           standing->room[is_long] == HAS_ROOM &&
+           buffer_bytes(calls, key->key) <= most[is_long].bytes &&
+           (!standing->is_crowded || MPIDI_PCOLL_key_suits_crowded(key->key));
+}
+
+static bool comes_before(const struct key *a, const struct key *b)
+{
+    const bool is_long = MPIDI_PCOLL_key_is_long(a->key);
+
+    return is_long == MPIDI_PCOLL_key_is_long(b->key) ? a->calls > b->calls : !is_long;
+}
+
+/* The key whose plan is built next, of those that have earned one; NULL: there is none. Plans of
+ * long calls take more time, so they come last. */
 static struct key *next_key(struct calls *calls, const struct standing *standing)
 {
-    const uint64_t enough = max_noted() / MAX_PLANS;
+    struct key *next = NULL;
 
     for (int i = 0; i < KEY_SLOTS; i++) {
         struct key *key = &calls->keys[i];
-        const bool is_open = key->key != 0 && !key->plan && !key->is_declined;
 
-        if (is_open && key->calls >= enough && may_build(calls, standing, key->key))
-            return key;
+        if (has_earned(calls, key, standing) && (!next || comes_before(key, next)))
+            next = key;
     }
-    return NULL;
+    return next;
 }
 
 /* The distance of reviews grows with the number of calls, within bounds: a key that comes late
@@ -394,8 +458,8 @@ static uint64_t next_distance(const struct calls *calls)
 {
     enum { GROWTH = 4 };
 
-    return calls->nplans > 0 ? MPL_MIN(calls->number / GROWTH, PLAN_DISTANCE)
-                             : MPL_MIN(calls->number, MAX_DISTANCE);
+    return count_plans(calls) > 0 ? MPL_MIN(calls->number / GROWTH, PLAN_DISTANCE)
+                                  : MPL_MIN(calls->number, MAX_DISTANCE);
 }
 
 /* Whether this process would have spent more than its part of the time since MPI_Init if the next
@@ -403,19 +467,19 @@ static uint64_t next_distance(const struct calls *calls)
 static bool is_early(const struct calls *calls, bool is_long)
 {
     const uint64_t nranks = (uint64_t)calls->tally.comm->local_size;
-    uint64_t more = calls->nplans > 0 ? 0 : nranks * FIRST_NSEC;
+    uint64_t more = count_plans(calls) > 0 ? 0 : nranks * FIRST_NSEC;
 
-    if (is_long && calls->has[true].plans == 0)
-        more += MEASURE_NSEC;
+    if (is_long && !has_long_plans)
+        more += PCOLL_MEASURE_NSEC;
     return (spent + more) * (uint64_t)MPIDI_PCOLL_forced()->promote_part >
            pcoll_now() - MPIDI_PCOLL_promotion_opened();
 }
 
 static enum room find_room(const struct calls *calls, bool is_long)
 {
-    const struct limits *has = &calls->has[is_long], *max = &limits[is_long];
+    const struct usage *usage = &calls->uses[is_long];
 
-    if (has->plans == max->plans || has->state_bytes >= max->state_bytes)
+    if (usage->plans == most[is_long].plans || usage->bytes >= most[is_long].bytes)
         return IS_FULL;
     return is_early(calls, is_long) ? IS_EARLY : HAS_ROOM;
 }
@@ -452,9 +516,9 @@ static int compare(struct calls *calls, int mpi_errno, struct standing *standing
     const enum pcoll_result result =
         pcoll_agree(&bootstrap, PCOLL_ROUND_REVIEW, mine, terms, NTERMS);
 
-    *standing =
-        (struct standing){.room = {(enum room)terms[SHORT].value, (enum room)terms[LONG].value},
-                          .is_crowded = terms[CROWDED].value != 0};
+    *standing = (struct standing){
+        .room = {[false] = (enum room)terms[SHORT].value, [true] = (enum room)terms[LONG].value},
+        .is_crowded = terms[CROWDED].value != 0};
     if (result == PCOLL_OK && !terms[HASH].differs &&
         (!standing->is_crowded || MPIDI_PCOLL_promotes_crowded()))
         return mpi_errno;
@@ -482,7 +546,7 @@ static int review(struct calls *calls)
     bool is_full;
     int mpi_errno = MPI_SUCCESS;
 
-    if (calls->nplans == 0 &&
+    if (count_plans(calls) == 0 &&
         !(MPIDI_PCOLL_is_on_one_node(comm) && MPIDI_PCOLL_all_promote(comm))) {
         leave_to_mpich(calls);
         return MPI_SUCCESS;
@@ -495,6 +559,7 @@ static int review(struct calls *calls)
             return mpi_errno;
         key = next_key(calls, &standing);
     } while (key);
+    forget_rare(calls, enough_calls());
     is_full = standing.room[false] == IS_FULL && standing.room[true] == IS_FULL;
     schedule(calls, is_full ? UINT64_MAX - calls->number : next_distance(calls));
     return MPI_SUCCESS;
@@ -562,9 +627,7 @@ void MPIDI_PCOLL_promoted_place(struct MPIDI_PCOLL_promoted *promoted, const voi
         return;
     promoted->at_in = in;
     promoted->at_out = out;
-    MPIDI_PCOLL_lock();
     plan->medium->move(plan->bound, plan->plan, &memory);
-    MPIDI_PCOLL_unlock();
 }
 
 int MPIDI_PCOLL_promoted_run(struct MPIDI_PCOLL_promoted *promoted)

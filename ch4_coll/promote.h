@@ -1,12 +1,12 @@
 /* Promotion: ordinary blocking calls that are repeated get a plan.
  *
- * A promoted plan is an ordinary plan on buffers of its own. A call copies its bytes in, starts,
- * waits, and copies the result out; types, MPI_IN_PLACE and device memory are facts of these
- * copies. Short vectors are padded to the length of their class, so that one plan serves all
- * lengths of a class: the padding moves and is reduced, and nobody reads it. Blocks are padded one
- * by one, so an allgatherv is an allgather whose class is that of its longest block. A long call
- * has a plan for its own length. Each call moves it to the user's memory, which no other rank
- * accesses, so that nothing is copied first; what is not contiguous, and input in place, is.
+ * A promoted plan is an ordinary plan. That of short calls has buffers of its own: a call copies
+ * its bytes in, starts, waits, and copies the result out; types, MPI_IN_PLACE and device memory are
+ * facts of these copies. Short vectors are padded to the length of their class, so that one plan
+ * serves all lengths of a class: the padding moves and is reduced, and nobody reads it. Blocks are
+ * padded one by one, so an allgatherv is an allgather whose class is that of its longest block. A
+ * long call has a plan for its own length. Each call moves it to the user's memory, which no other
+ * rank accesses, so that nothing is copied first; what is not contiguous, and input in place, is.
  *
  * All ranks must take the plan for the same calls. What a rank decides by depends only on the calls
  * that it has made on the communicator, in MPI's order: each has a number, and a key that MPI makes

@@ -11,9 +11,9 @@
 
 /* ---- copies between the user's memory and the buffers of a plan ---- */
 
-static bool is_plain(const void *user, int contiguous)
+static bool is_plain(const void *at, int contiguous)
 {
-    return contiguous && !MPIR_GPU_query_pointer_is_dev(user);
+    return contiguous && !MPIR_GPU_query_pointer_is_dev(at);
 }
 
 /* Most reductions are of one number. */
@@ -31,7 +31,7 @@ static int copy_in(void *to, struct MPIDI_PCOLL_block from)
     int contiguous, mpi_errno = MPI_SUCCESS;
 
     MPIDI_Datatype_check_contig_size_lb(from.type, from.count, contiguous, bytes, true_lb);
-    if (is_plain(from.user, contiguous))
+    if (is_plain(from.user + true_lb, contiguous))
         copy_bytes(to, from.user + true_lb, (size_t)bytes);
     else
         mpi_errno =
@@ -45,7 +45,7 @@ static int copy_out(const void *from, struct MPIDI_PCOLL_block to)
     int contiguous, mpi_errno = MPI_SUCCESS;
 
     MPIDI_Datatype_check_contig_size_lb(to.type, to.count, contiguous, bytes, true_lb);
-    if (is_plain(to.user, contiguous))
+    if (is_plain(to.user + true_lb, contiguous))
         copy_bytes(to.user + true_lb, from, (size_t)bytes);
     else
         mpi_errno =
@@ -55,12 +55,13 @@ static int copy_out(const void *from, struct MPIDI_PCOLL_block to)
 
 /* ---- where a plan works ---- */
 
-/* The contiguous memory that `n` blocks of so many bytes make up, or NULL. */
+/* The contiguous memory that `n` adjacent blocks of so many bytes make up, or NULL. */
 static char *find_memory(const struct MPIDI_PCOLL_blocks *blocks, int n, MPI_Aint bytes)
 {
+    const bool is_even = !blocks->displs; /* adjacent if the type is contiguous */
     char *first = NULL;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < (is_even && n > 0 ? 1 : n); i++) {
         const struct MPIDI_PCOLL_block block = MPIDI_PCOLL_block(blocks, i);
         MPI_Aint size, true_lb;
         int contiguous;
@@ -69,7 +70,7 @@ static char *find_memory(const struct MPIDI_PCOLL_blocks *blocks, int n, MPI_Ain
         MPIDI_Datatype_check_contig_size_lb(block.type, block.count, contiguous, size, true_lb);
         at = block.user + true_lb;
         first = i == 0 ? at : first;
-        if (size != bytes || !is_plain(block.user, contiguous) || at != first + i * bytes)
+        if (size != bytes || !is_plain(at, contiguous) || at != first + i * bytes)
             return NULL;
     }
     return first;
@@ -80,16 +81,16 @@ static bool overlap(const char *a, size_t na, const char *b, size_t nb)
     return (uintptr_t)a < (uintptr_t)b + nb && (uintptr_t)b < (uintptr_t)a + na;
 }
 
-/* What a call copies. */
+/* How many blocks a call copies to and from the plan's buffers. */
 struct copies {
-    int in, out; /* numbers of blocks to and from the plan's buffers */
+    int in, out;
 };
 
-/* Have a plan that can move work on the user's memory. What is not contiguous, and input in place,
- * is copied to the plan's buffers, or from there. */
-static struct copies place(struct MPIDI_PCOLL_promoted *plan, int nsent,
-                           const struct MPIDI_PCOLL_blocks *sent, int nreceived,
-                           const struct MPIDI_PCOLL_blocks *received)
+/* Moves a plan that can move to the user's memory. What is not contiguous, and input in place,
+ * stays in the plan's buffers, and is copied. */
+static struct copies move_to_user(struct MPIDI_PCOLL_promoted *plan, int nsent,
+                                  const struct MPIDI_PCOLL_blocks *sent, int nreceived,
+                                  const struct MPIDI_PCOLL_blocks *received)
 {
     const bool shares = plan->in == plan->out;
     char *in = find_memory(sent, nsent, plan->block),
@@ -114,7 +115,7 @@ static int run(int mpi_errno, struct MPIDI_PCOLL_promoted *plan, int nsent,
     struct copies copies = {nsent, nreceived};
 
     if (mpi_errno == MPI_SUCCESS && plan->can_move)
-        copies = place(plan, nsent, sent, nreceived, received);
+        copies = move_to_user(plan, nsent, sent, nreceived, received);
     for (int i = 0; i < copies.in && mpi_errno == MPI_SUCCESS; i++)
         mpi_errno = copy_in((char *)plan->in + i * plan->block, MPIDI_PCOLL_block(sent, i));
     if (mpi_errno == MPI_SUCCESS)

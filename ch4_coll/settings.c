@@ -59,15 +59,17 @@ cvars:
         reduce_scatter_block, scan and exscan, on communicators within a node, if no block is
         longer than 65536 bytes (32768 in an allgather, allgatherv or alltoall, 4096 if
         blocks are unequal, 2048 in a gather or scatter; a bcast has none from 2049 to
-        8191), or 1024 where ranks share cores. Values: off, auto (exact where every
-        rank of the communicator has a core, otherwise off), exact (those whose results
-        cannot depend on the order in which ranks reduce, so that no bit changes when a
-        call gets its plan: no sums of floating-point numbers on more than two ranks,
-        and no products; of zeros of both signs, a number and a NaN, or two NaNs, the
-        result may be either), all. Set it to all where a program spends much time in
-        short sums and may have other last bits at each run. Communicators whose ranks
-        have different values are left to MPICH, and so are those of a rank that cannot
-        share memory in /dev/shm with the others. Where MPICH has a lock for each VCI
+        8191), or 1024 where ranks share cores, and if the buffers of a rank have at
+        most 8 MiB, those of calls of up to 4096 bytes 1 MiB. Values: off, auto (exact
+        where every rank of the communicator has a core, otherwise off), exact (those
+        whose results cannot depend on the order in which ranks reduce, so that no bit
+        changes when a call gets its plan: no sums of floating-point numbers on more
+        than two ranks, and no products; of zeros of both signs, a number and a NaN, or
+        two NaNs, the result may be either), all. Set it to all where a program spends
+        much time in short sums and may have other last bits at each run. Communicators
+        whose ranks have different values are left to MPICH, and so are those of a rank
+        that cannot share memory in /dev/shm with the others. Where MPICH has a lock for
+        each VCI
         (--enable-thread-cs=per-vci, the default from 4.1 on), so are those of a process with
         MPI_THREAD_MULTIPLE.
 
@@ -104,11 +106,11 @@ static bool provider_compared = false; /* the table's provider has been compared
                                         * use */
 
 /* What the medium provides to a call. */
-static unsigned allowed(const struct MPIDI_PCOLL_comm *state, bool is_promoted)
+static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
 {
     unsigned provides = state->medium->group_provides(state->group);
 
-    if (is_promoted || (!MPIDI_PCOLL_forced()->cma && !pcoll_is_network(state->medium)))
+    if (!MPIDI_PCOLL_forced()->cma && !pcoll_is_network(state->medium))
         provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
     return provides;
 }
@@ -220,32 +222,41 @@ static struct pcoll_table *load_table(FILE *out)
     return loaded;
 }
 
-/* Ordinary calls have many plans, and a rank seldom runs many calls ahead of the others. */
-static uint64_t max_temp(bool is_promoted, bool is_long)
-{
-    enum { MAX_SHORT = 64 << 10, MAX_LONG = 512 << 10 };
-    const uint64_t most = MPIDI_PCOLL_max_temp();
-
-    if (!is_promoted)
-        return most;
-    return MPL_MIN(most, is_long ? MAX_LONG : MAX_SHORT);
-}
-
-static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_promoted,
-                                 bool is_long)
+static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
 {
     const struct pcoll_medium *medium = state->medium;
     struct pcoll_caps caps = {
         .level = state->level,
         .rails = medium->group_rails(state->group),
-        .provides = allowed(state, is_promoted),
+        .provides = allowed(state),
         .user_rma_threshold = MPIDI_PCOLL_forced()->cma_from,
-        .max_temp = max_temp(is_promoted, is_long),
+        .max_temp = MPIDI_PCOLL_max_temp(),
         .measured = medium->group_machine(state->group),
         .cores = MPIDI_PCOLL_cores().count,
     };
 
     pcoll_caps_of_medium(&caps, medium->name, medium->node_medium, medium->max_slots);
+    return caps;
+}
+
+/* The communication buffers of a rank. Ordinary calls have many plans, and a rank seldom runs many
+ * calls ahead of the others. Those of long calls take what falls to a rank of their node. */
+static uint64_t promoted_temp(const struct MPIDI_PCOLL_call *call)
+{
+    const uint64_t least = UINT64_C(64) << 10, most = UINT64_C(512) << 10, node = UINT64_C(8) << 20,
+                   part = node / (uint64_t)call->signature.nranks;
+
+    return call->is_long ? MPL_MAX(least, MPL_MIN(most, part)) : least;
+}
+
+static struct pcoll_caps caps_for(const struct MPIDI_PCOLL_call *call)
+{
+    struct pcoll_caps caps = caps_of(call->state);
+
+    if (call->is_promoted) {
+        caps.provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
+        caps.max_temp = MPL_MIN(caps.max_temp, promoted_temp(call));
+    }
     return caps;
 }
 
@@ -367,7 +378,7 @@ static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may
     struct MPIDI_PCOLL_comm *state = call->state;
     const struct pcoll_signature *signature = &call->signature;
     struct pcoll_choice *choice = &proposal->choice;
-    struct pcoll_caps caps = caps_of(state, call->is_promoted, call->is_long);
+    struct pcoll_caps caps = caps_for(call);
     struct MPIDI_PCOLL_hints hints;
     struct pcoll_hint *hint = &hints.hint;
     bool races, is_rank_0_first;
@@ -436,7 +447,7 @@ void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bo
 void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,
                        const struct MPIDI_PCOLL_comm *state, const struct pcoll_choice *choice)
 {
-    struct pcoll_caps caps = caps_of(state, false, false);
+    struct pcoll_caps caps = caps_of(state);
     struct pcoll_rule rule;
 
     if (pcoll_coll_has(signature->coll, PCOLL_REDUCES) && !signature->commutes)

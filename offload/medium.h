@@ -137,7 +137,8 @@ struct pcoll_medium {
     /* An inactive plan that can move works on other user memory from now on, where that had a
      * layout with another one. Each rank tells the others where its memory will be, with `tell`,
      * which may be the last that happens to the plan before it is unbound; and moves once all have
-     * told, which the caller knows by a round of agreement. Both are local. NULL: no plan can. */
+     * told, which the caller knows by a round of agreement. If no rank accesses user memory of
+     * others (plan->user_rma), a rank may move alone. Both are local. NULL: no plan can. */
     void (*tell)(struct pcoll_bound *bound, const struct pcoll_memory *memory);
     void (*move)(struct pcoll_bound *bound, const struct pcoll_plan *plan,
                  const struct pcoll_memory *memory);

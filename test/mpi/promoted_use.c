@@ -1,6 +1,6 @@
 /* What ordinary calls that plans serve use: memory, shared memory, descriptors.
  *
- *   -comms=N (0)      communicators, created, used and freed one after the other, and 200 calls for
+ *   -comms=N (0)      communicators, created, used and freed one after the other, and 240 calls for
  *                     each of them: nothing may grow
  *   -times=N (0)      calls on one communicator: nothing may grow
  *   -many=N (0)       communicators that are used in turn, each until it has plans
@@ -12,10 +12,13 @@
 #include "check.h"
 #include "usage.h"
 
-/* Five calls; `i` tells what they deliver. */
+/* Six calls; `i` tells what they deliver. */
 static void call_each(MPI_Comm comm, int i)
 {
+    enum { LONGS = 1024 };
     static char bytes[1024];
+    static long vectors[2][LONGS], sums[LONGS];
+    long *const vector = vectors[i % 2]; /* a plan of its length works on it */
     const int root = i % 2 % check.size, n = check.size, length = i % 3 == 0 ? 1024 : 64;
     long in = check.rank + i, out = -1, all = -1;
     double largest = -1, own = check.rank == root ? i : -2;
@@ -26,6 +29,10 @@ static void call_each(MPI_Comm comm, int i)
     MPI(MPI_Reduce(&in, &out, 1, MPI_LONG, MPI_SUM, root, comm));
     MPI(MPI_Allreduce(&in, &all, 1, MPI_LONG, MPI_SUM, comm));
     MPI(MPI_Allreduce(&own, &largest, 1, MPI_DOUBLE, MPI_MAX, comm));
+    vector[0] = vector[LONGS - 1] = in;
+    sums[0] = sums[LONGS - 1] = -1;
+    MPI(MPI_Allreduce(vector, sums, LONGS, MPI_LONG, MPI_SUM, comm));
+    CHECK(sums[0] == all && sums[LONGS - 1] == all);
     CHECK(bytes[0] == (char)i && bytes[length - 1] == (char)i);
     CHECK(all == (long)n * i + n * (n - 1) / 2 && (check.rank != root || out == all));
     CHECK(largest == i);
@@ -84,7 +91,7 @@ static void stay_flat(int comms)
 /* After half of the calls all plans exist. */
 static void call_often(long times)
 {
-    enum { CALLS = 5 };
+    enum { CALLS = 6 };
     struct usage before = usage_now();
     const long long promoted = check_pvar("coll_offload_promoted_calls");
 

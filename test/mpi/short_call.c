@@ -141,10 +141,12 @@ static int place_sent(const struct short_call *c, int k)
     return place_received(c, c->rank);
 }
 
-/* Of the block of a rank. Some of an allgatherv are empty. */
+/* Of the block of a rank. Some of an allgatherv may be empty. */
 static long length(const struct short_call *c, int rank)
 {
-    return c->what == ALLGATHERV && (c->step + rank) % 3 == 0 ? 0 : c->count;
+    const int some_are_empty = c->what == ALLGATHERV && c->step % 4 < 2;
+
+    return some_are_empty && (c->step + rank) % 3 == 0 ? 0 : c->count;
 }
 
 /* ---- memory ---- */
@@ -394,11 +396,13 @@ static void make_call(struct short_call *c)
         reduce(c, from, to);
 }
 
-/* The bytes of a class, one less, one more; and others. */
-static long random_bytes(uint64_t *state)
+/* The bytes of a class, one less, one more; and others. Those of long calls are the same in a
+ * round, as each has a plan of its own. */
+static long random_bytes(uint64_t *state, int round)
 {
     static const long at[] = {0, 1, 8, 16, 48, 256, 512, 1024, 2048, 4096, 8192, 32768, 65536};
-    const long bytes = at[short_calls_draw(state, 13)] + short_calls_draw(state, 3) - 1;
+    const long near = at[short_calls_draw(state, 13)], more = short_calls_draw(state, 3);
+    const long bytes = near + (near > 4096 ? round % 3 : more) - 1;
 
     return short_calls_draw(state, 3) == 0 ? short_calls_draw(state, ROOM) : bytes < 0 ? 0 : bytes;
 }
@@ -450,7 +454,7 @@ void short_call_make(struct short_call *c, MPI_Comm comm, uint32_t *board, int s
     /* Ranks of different communicators draw the same numbers: their shared states must not part.
      * Most calls of a round have the same root. */
     c->root = (short_calls_draw(shared, 4) ? round : short_calls_draw(shared, 1000)) % c->n;
-    bytes = random_bytes(shared);
+    bytes = random_bytes(shared, round);
     c->in_place = c->in_place && may_be_in_place(c, bytes);
     e = (short_calls_draw(shared, 4) ? round + short_calls_draw(shared, 2)
                                      : short_calls_draw(shared, nelements)) %
