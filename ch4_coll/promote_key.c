@@ -33,7 +33,7 @@ _Static_assert(LONG < 8, "the number of a class fits into its field");
 static const struct range {
     MPI_Aint first, last;
 } long_ones[PCOLL_NUM_COLLS] = {
-    [PCOLL_BCAST] = {8192, 65536},
+    [PCOLL_BCAST] = {MAX_ROOTED + 1, 65536},
     [PCOLL_ALLGATHER] = {MAX_SHORT + 1, 32768},
     [PCOLL_ALLTOALL] = {MAX_SHORT + 1, 32768},
     [PCOLL_REDUCE] = {MAX_SHORT + 1, 65536},

@@ -58,18 +58,17 @@ cvars:
         barrier, bcast, gather, scatter, allgather, allgatherv, alltoall, reduce, allreduce,
         reduce_scatter_block, scan and exscan, on communicators within a node, if no block is
         longer than 65536 bytes (32768 in an allgather, allgatherv or alltoall, 4096 if
-        blocks are unequal, 2048 in a gather or scatter; a bcast has none from 2049 to
-        8191), or 1024 where ranks share cores, and if the buffers of a rank have at
-        most 8 MiB, those of calls of up to 4096 bytes 1 MiB. Values: off, auto (exact
-        where every rank of the communicator has a core, otherwise off), exact (those
-        whose results cannot depend on the order in which ranks reduce, so that no bit
-        changes when a call gets its plan: no sums of floating-point numbers on more
-        than two ranks, and no products; of zeros of both signs, a number and a NaN, or
-        two NaNs, the result may be either), all. Set it to all where a program spends
-        much time in short sums and may have other last bits at each run. Communicators
-        whose ranks have different values are left to MPICH, and so are those of a rank
-        that cannot share memory in /dev/shm with the others. Where MPICH has a lock for
-        each VCI
+        blocks are unequal, 2048 in a gather or scatter), or 1024 where ranks share
+        cores, and if the buffers of a rank have at most 8 MiB, those of calls of up to
+        4096 bytes 1 MiB. Values: off, auto (exact where every rank of the communicator
+        has a core, otherwise off), exact (those whose results cannot depend on the
+        order in which ranks reduce, so that no bit changes when a call gets its plan:
+        no sums of floating-point numbers on more than two ranks, and no products; of
+        zeros of both signs, a number and a NaN, or two NaNs, the result may be either),
+        all. Set it to all where a program spends much time in short sums and may have
+        other last bits at each run. Communicators whose ranks have different values are
+        left to MPICH, and so are those of a rank that cannot share memory in /dev/shm
+        with the others. Where MPICH has a lock for each VCI
         (--enable-thread-cs=per-vci, the default from 4.1 on), so are those of a process with
         MPI_THREAD_MULTIPLE.
 
