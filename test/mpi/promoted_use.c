@@ -6,6 +6,7 @@
  *   -many=N (0)       communicators that are used in turn, each until it has plans
  *   -after=N (0)      plans must come at the first barrier after N calls, which is
  *                     PCOLL_TEST_PROMOTE_AFTER, or, without one, after as many calls again
+ *   -rare             calls of many lengths must leave room for those of one that come later
  *   -none             nothing must be promoted
  */
 
@@ -169,6 +170,30 @@ static void await_barrier(int after)
     MPI(MPI_Comm_free(&comm));
 }
 
+static void call_rarely(void)
+{
+    enum { TIMES = 20000, LENGTHS = 90, FIRST = 600, HOT = 2048 };
+    static long in[HOT], out[HOT];
+    long long before;
+    MPI_Comm comm;
+
+    check_phase("%d calls of %d lengths, then of one", TIMES, LENGTHS);
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK(promoted_of(TIMES, comm) > 0);
+    for (int i = 0; i < TIMES; i++)
+        MPI(MPI_Allreduce(in, out, FIRST + i % LENGTHS, MPI_LONG, MPI_MAX, comm));
+    before = check_pvar("coll_offload_promoted_calls");
+    for (int i = 0; i < TIMES; i++) {
+        in[0] = in[HOT - 1] = check.rank + i;
+        MPI(MPI_Allreduce(in, out, HOT, MPI_LONG, MPI_MAX, comm));
+        CHECK(out[0] == check.size - 1 + i && out[HOT - 1] == out[0]);
+        if (i % 1000 == 0)
+            check_progress();
+    }
+    CHECK(check_pvar("coll_offload_promoted_calls") - before > TIMES / 2);
+    MPI(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -180,6 +205,8 @@ int main(int argc, char **argv)
         use_many((int)check_number("many", 0));
     if (check_option("after"))
         await_barrier((int)check_number("after", 0));
+    if (check_option("rare"))
+        call_rarely();
     check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));
     if (check_option("none"))
         CHECK(check_pvar("coll_offload_promoted_calls") == 0);
