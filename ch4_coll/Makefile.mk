@@ -24,7 +24,7 @@ pcoll_sources = \
     %D%/agreement.h %D%/agreement.c %D%/race.h %D%/race.c %D%/wisdom.h %D%/wisdom.c %D%/init.c \
     %D%/plan.h %D%/run.c %D%/waiting.h %D%/waiting.c \
     %D%/promote.h %D%/promote.c %D%/promote_key.h %D%/promote_key.c \
-    %D%/promote_setting.c %D%/promoted_calls.c \
+    %D%/promote_plan.c %D%/promote_setting.c %D%/promoted_calls.c \
     %D%/state.h %D%/state.c %D%/request.h %D%/request.c %D%/once.h %D%/once.c \
     %D%/huge_pages.h %D%/huge_pages.c %D%/reuse.h %D%/reuse.c %D%/child.h %D%/child.c %D%/lock.h %D%/lock.c \
     %D%/process.h %D%/process.c %D%/hook.h %D%/hook.c %D%/session.h %D%/session.c

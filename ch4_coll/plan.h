@@ -70,6 +70,13 @@ int MPIDI_PCOLL_copy_kept(const struct MPIDI_PCOLL_plan *plan);
 /* Free the list of kept blocks. */
 void MPIDI_PCOLL_free_kept(struct MPIDI_PCOLL_plan *plan);
 
+/* Returns whether an inactive plan can have other user memory, for which its medium's `tell` is
+ * necessary only if other ranks access that. */
+static inline bool MPIDI_PCOLL_plan_can_move(const struct MPIDI_PCOLL_plan *plan)
+{
+    return plan->bound->can_move && plan->medium->move && plan->nkept == 0;
+}
+
 /* ---- run.c: start, progress, completion; the end of a plan ---- */
 
 /* With the lock: note that an instance has begun, and not ended yet. */

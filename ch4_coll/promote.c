@@ -1,8 +1,7 @@
-/* Which calls are promoted: keys, their counts, reviews; and how a promoted plan runs. */
+/* Which calls are promoted: keys, their counts, and reviews. */
 
 #include "promote.h"
 
-#include "call.h"
 #include "child.h"
 #include "comm.h"
 #include "forced.h"
@@ -11,9 +10,7 @@
 #include "process.h"
 #include "promote_key.h"
 #include "report.h"
-#include "reuse.h"
 #include "session.h"
-#include "waiting.h"
 
 #include "ch4_coll_promote.h"
 
@@ -68,7 +65,6 @@ static struct MPIDI_PCOLL_tally no_tally;
 #define NO_TALLIES_4 &no_tally, &no_tally, &no_tally, &no_tally
 struct MPIDI_PCOLL_tally *MPIDI_PCOLL_tallies[MPIDI_PCOLL_TALLIES] = {NO_TALLIES_4, NO_TALLIES_4,
                                                                       NO_TALLIES_4, NO_TALLIES_4};
-unsigned long MPIDI_PCOLL_promoted_plans = 0, MPIDI_PCOLL_promoted_calls = 0;
 
 static int keyval = MPI_KEYVAL_INVALID;
 static uint64_t spent = 0;          /* by this process, in nanoseconds, on building plans */
@@ -140,24 +136,6 @@ static int count_plans(const struct calls *calls)
     return calls->uses[false].plans + calls->uses[true].plans;
 }
 
-static void free_promoted(struct MPIDI_PCOLL_promoted *promoted)
-{
-    if (promoted->out != promoted->in)
-        MPL_free(promoted->out);
-    MPL_free(promoted->in);
-    MPL_free(promoted);
-}
-
-static void free_plan(struct MPIDI_PCOLL_promoted *promoted)
-{
-    if (!promoted)
-        return;
-    MPIDI_PCOLL_plan_unbind(&promoted->plan);
-    MPIDI_PCOLL_state_release(promoted->plan.state);
-    MPIDI_PCOLL_plan_fini(&promoted->plan);
-    free_promoted(promoted);
-}
-
 /* Local, as delete_state of comm.c. The child of a fork leaves everything as it is. */
 static int delete_calls(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -168,7 +146,7 @@ static int delete_calls(MPI_Comm comm, int key, void *value, void *extra)
         if (MPIDI_PCOLL_tallies[i] == &calls->tally)
             MPIDI_PCOLL_tallies[i] = &no_tally;
     for (int i = 0; i < KEY_SLOTS && !MPIDI_PCOLL_is_child(); i++)
-        free_plan(calls->keys[i].plan);
+        MPIDI_PCOLL_promoted_free(calls->keys[i].plan);
     MPL_free(calls);
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     return MPI_SUCCESS;
@@ -291,110 +269,21 @@ static int calls_of(MPIR_Comm *comm, struct calls **calls_p)
 
 /* ---- reviews ---- */
 
-static void note_end(struct MPIDI_PCOLL_plan *plan, int mpi_errno)
-{
-    ((struct MPIDI_PCOLL_promoted *)plan)->mpi_errno = mpi_errno;
-}
-
-/* What the user would ask for. */
-static struct pcoll_signature signature_of(uint64_t key, const MPIR_Comm *comm)
-{
-    return (struct pcoll_signature){.coll = MPIDI_PCOLL_key_coll(key),
-                                    .nranks = comm->local_size,
-                                    .root = MPIDI_PCOLL_key_root(key),
-                                    .bytes = (uint64_t)MPIDI_PCOLL_key_bytes(key)};
-}
-
-/* NULL: out of memory. */
-static struct MPIDI_PCOLL_promoted *create_promoted(uint64_t key, const MPIR_Comm *comm)
-{
-    const struct pcoll_signature signature = signature_of(key, comm);
-    const struct pcoll_collective *coll = pcoll_collective_of(&signature);
-    const bool shares = signature.coll == PCOLL_BCAST;
-    struct MPIDI_PCOLL_promoted *promoted = MPL_calloc(1, sizeof(*promoted), MPL_MEM_COLL);
-
-    if (!promoted)
-        return NULL;
-    promoted->plan.completed = note_end;
-    promoted->block = (MPI_Aint)signature.bytes;
-    promoted->in_bytes = shares ? signature.bytes : coll->send_bytes(&signature, NULL, comm->rank);
-    promoted->out_bytes = shares ? 0 : coll->recv_bytes(&signature, NULL, comm->rank);
-    promoted->in = MPL_calloc(1, promoted->in_bytes + 1, MPL_MEM_COLL);
-    promoted->out = shares ? promoted->in : MPL_calloc(1, promoted->out_bytes + 1, MPL_MEM_COLL);
-    if (promoted->in && promoted->out)
-        return promoted;
-    free_promoted(promoted);
-    return NULL;
-}
-
-/* What the user would pass to the init of such a plan. */
-static struct MPIDI_PCOLL_arguments arguments_of(const struct key *key, MPIR_Comm *comm, void *in,
-                                                 void *out)
-{
-    const bool reduces = pcoll_coll_has(MPIDI_PCOLL_key_coll(key->key), PCOLL_REDUCES);
-    const MPI_Datatype type = reduces ? key->type : MPIDI_PCOLL_BYTE;
-    const MPI_Aint n = MPIDI_PCOLL_key_bytes(key->key) / MPIR_Datatype_get_basic_size(type);
-
-    return (struct MPIDI_PCOLL_arguments){
-        .send = {.buffer = in, .count = n, .type = type},
-        .receive = {.buffer = out, .count = n, .type = type},
-        .op = key->op,
-        .root = MPIDI_PCOLL_key_root(key->key),
-        .comm = comm,
-    };
-}
-
-static MPIDI_PCOLL_describe *const describe[PCOLL_NUM_COLLS] = {
-    [PCOLL_BCAST] = MPIDI_PCOLL_describe_bcast,
-    [PCOLL_GATHER] = MPIDI_PCOLL_describe_gather,
-    [PCOLL_SCATTER] = MPIDI_PCOLL_describe_scatter,
-    [PCOLL_ALLGATHER] = MPIDI_PCOLL_describe_allgather,
-    [PCOLL_ALLTOALL] = MPIDI_PCOLL_describe_alltoall,
-    [PCOLL_REDUCE] = MPIDI_PCOLL_describe_reduce,
-    [PCOLL_ALLREDUCE] = MPIDI_PCOLL_describe_allreduce,
-    [PCOLL_REDUCE_SCATTER_BLOCK] = MPIDI_PCOLL_describe_reduce_scatter_block,
-    [PCOLL_SCAN] = MPIDI_PCOLL_describe_allreduce,
-    [PCOLL_EXSCAN] = MPIDI_PCOLL_describe_exscan,
-};
-
-/* Collective, as an init. A rank without memory takes part. */
+/* Collective. */
 static int build_plan(struct calls *calls, struct key *key)
 {
-    const bool is_long = MPIDI_PCOLL_key_is_long(key->key);
-    struct usage *usage = &calls->uses[is_long];
-    struct MPIDI_PCOLL_promoted *promoted = create_promoted(key->key, calls->tally.comm);
-    struct MPIDI_PCOLL_call call = {
-        .arguments = arguments_of(key, calls->tally.comm, promoted ? promoted->in : NULL,
-                                  promoted ? promoted->out : NULL),
-        .signature = signature_of(key->key, calls->tally.comm),
-        .comm = calls->tally.comm,
-        .eligible = promoted != NULL,
-        .is_promoted = true,
-        .is_long = is_long,
-    };
-    bool made;
+    struct usage *usage = &calls->uses[MPIDI_PCOLL_key_is_long(key->key)];
     const uint64_t begin = pcoll_now();
-    const int mpi_errno = MPIDI_PCOLL_call_plan(&call, describe[MPIDI_PCOLL_key_coll(key->key)],
-                                                promoted ? &promoted->plan : NULL, &made);
+    const int mpi_errno =
+        MPIDI_PCOLL_promoted_create(calls->tally.comm, key->key, key->op, key->type, &key->plan);
 
     spent += pcoll_now() - begin;
-    if (made) {
-        key->plan = promoted;
-        promoted->can_move = is_long && !promoted->plan.plan->user_rma &&
-                             MPIDI_PCOLL_reuse_can_move(&promoted->plan);
-        promoted->at_in = promoted->in;
-        promoted->at_out = promoted->out;
-        has_long_plans = has_long_plans || is_long;
-        usage->plans++;
-        usage->bytes += pcoll_plan_account(promoted->plan.plan).state_bytes;
-        if (!promoted->can_move)
-            usage->bytes += promoted->in_bytes + promoted->out_bytes;
-        MPIDI_PCOLL_promoted_plans++;
-    } else {
-        key->is_declined = true;
-        if (promoted)
-            free_promoted(promoted);
-    }
+    key->is_declined = key->plan == NULL;
+    if (key->is_declined)
+        return mpi_errno;
+    usage->plans++;
+    usage->bytes += MPIDI_PCOLL_promoted_bytes(key->plan);
+    has_long_plans = has_long_plans || MPIDI_PCOLL_key_is_long(key->key);
     return mpi_errno;
 }
 
@@ -407,16 +296,6 @@ struct standing {
     bool is_crowded;         /* some rank may have to share its core */
 };
 
-/* The buffers of the rank that has most: of a root, or of any. */
-static uint64_t buffer_bytes(const struct calls *calls, uint64_t key)
-{
-    const struct pcoll_signature signature = signature_of(key, calls->tally.comm);
-    const struct pcoll_collective *coll = pcoll_collective_of(&signature);
-
-    return coll->send_bytes(&signature, NULL, signature.root) +
-           coll->recv_bytes(&signature, NULL, signature.root);
-}
-
 /* Whether a key has been called often enough, and may have a plan. */
 static bool has_earned(const struct calls *calls, const struct key *key,
                        const struct standing *standing)
@@ -425,7 +304,7 @@ static bool has_earned(const struct calls *calls, const struct key *key,
 
     return key->key != 0 && !key->plan && !key->is_declined && key->calls >= enough_calls() &&
            standing->room[is_long] == HAS_ROOM &&
-           buffer_bytes(calls, key->key) <= most[is_long].bytes &&
+           MPIDI_PCOLL_promoted_buffer_bytes(calls->tally.comm, key->key) <= most[is_long].bytes &&
            (!standing->is_crowded || MPIDI_PCOLL_key_suits_crowded(key->key));
 }
 
@@ -603,48 +482,5 @@ int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype t
     mpi_errno = count(calls, key, op, type);
     if (mpi_errno == MPI_SUCCESS && key != 0 && !calls->is_closed)
         *plan_p = find_key(calls, key)->plan;
-    return mpi_errno;
-}
-
-/* ---- a promoted plan ---- */
-
-/* Other threads enter MPI meanwhile, and may complete the plan. */
-static void wait_with_threads(const struct MPIDI_PCOLL_plan *plan)
-{
-    while (plan->active) {
-        MPID_Progress_test(NULL);
-        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    }
-}
-
-void MPIDI_PCOLL_promoted_place(struct MPIDI_PCOLL_promoted *promoted, const void *in, void *out)
-{
-    struct MPIDI_PCOLL_plan *plan = &promoted->plan;
-    const struct pcoll_memory memory = {
-        .send = (void *)in, .recv = out, .op = MPIDI_PCOLL_operator_base(plan->op)};
-
-    if (in == promoted->at_in && out == promoted->at_out)
-        return;
-    promoted->at_in = in;
-    promoted->at_out = out;
-    plan->medium->move(plan->bound, plan->plan, &memory);
-}
-
-int MPIDI_PCOLL_promoted_run(struct MPIDI_PCOLL_promoted *promoted)
-{
-    struct MPIDI_PCOLL_plan *plan = &promoted->plan;
-    int mpi_errno = MPI_SUCCESS;
-
-    MPIR_ERR_CHKANDJUMP(plan->past == MPIDI_PCOLL_FAILED, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    MPIDI_PCOLL_promoted_calls++;
-    mpi_errno = MPIDI_PCOLL_plan_start(plan);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_ThreadInfo.isThreaded)
-        wait_with_threads(plan);
-    else
-        MPIDI_PCOLL_plan_wait(plan);
-    mpi_errno = promoted->mpi_errno;
-
-fn_fail:
     return mpi_errno;
 }

@@ -79,6 +79,22 @@ void MPIDI_PCOLL_promotion_free_keyval(void);
 int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype type,
                         struct MPIDI_PCOLL_promoted **plan_p);
 
+/* ---- promote_plan.c ---- */
+
+/* The bytes of the buffers of a plan for such calls, on the rank that has most. */
+uint64_t MPIDI_PCOLL_promoted_buffer_bytes(const MPIR_Comm *comm, uint64_t key);
+
+/* Collective, as an init: *promoted_p is a plan for such calls, or NULL, on all ranks. A rank that
+ * has no memory takes part. Returns an MPI error code. */
+int MPIDI_PCOLL_promoted_create(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype type,
+                                struct MPIDI_PCOLL_promoted **promoted_p);
+
+/* Local. Accepts NULL. */
+void MPIDI_PCOLL_promoted_free(struct MPIDI_PCOLL_promoted *promoted);
+
+/* What the plan takes on this rank, with its buffers, unless it works on user memory. */
+uint64_t MPIDI_PCOLL_promoted_bytes(const struct MPIDI_PCOLL_promoted *promoted);
+
 /* The next instances work on this memory, of in_bytes and out_bytes: its buffers, or, if it can
  * move, any other. */
 void MPIDI_PCOLL_promoted_place(struct MPIDI_PCOLL_promoted *promoted, const void *in, void *out);

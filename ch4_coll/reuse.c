@@ -147,11 +147,6 @@ static size_t bytes_of(const struct pcoll_plan *plan)
            (size_t)plan->nentries * (sizeof(*plan->entries) + sizeof(struct pcoll_step));
 }
 
-bool MPIDI_PCOLL_reuse_can_move(const struct MPIDI_PCOLL_plan *plan)
-{
-    return plan->bound->can_move && plan->medium->move && plan->nkept == 0;
-}
-
 /* Packed data refers to datatypes, so it stays with the request and ends with that. */
 static void leave_packed(struct MPIDI_PCOLL_data *left, struct MPIDI_PCOLL_data *data)
 {
@@ -166,7 +161,7 @@ bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan)
     size_t bytes;
 
     if (!plan->shape.is_known || !plan->bound || !state->comm || plan->past == MPIDI_PCOLL_FAILED ||
-        !MPIDI_PCOLL_reuse_can_move(plan))
+        !MPIDI_PCOLL_plan_can_move(plan))
         return false;
     bytes = bytes_of(plan->plan);
     if (bytes > MAX_BYTES || all_bytes + bytes > MAX_ALL_BYTES)

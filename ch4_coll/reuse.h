@@ -50,10 +50,6 @@ void MPIDI_PCOLL_reuse_take(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_pl
  * is. */
 bool MPIDI_PCOLL_reuse_keep(struct MPIDI_PCOLL_plan *plan);
 
-/* Returns whether an inactive plan can have other user memory, for which its medium's `tell` is
- * necessary only if other ranks access that. */
-bool MPIDI_PCOLL_reuse_can_move(const struct MPIDI_PCOLL_plan *plan);
-
 /* In a child of a fork: the kept plans of a communicator get the child's medium. */
 void MPIDI_PCOLL_reuse_disown(struct MPIDI_PCOLL_comm *state, const struct pcoll_medium *medium);
 
