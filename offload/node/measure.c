@@ -1,20 +1,22 @@
 /*
  * Ranks measure their machine, most of it two of them. These exchange flags; after that they take
- * turns: rank 1 prepares memory, then rank 0 takes the time of its own accesses to it. So only
- * those samples are wrong in which rank 0 loses its core.
+ * turns: one prepares memory, then the other takes the times of its own accesses to it. Gets they
+ * take at the same time, each from the other, as in an exchange. A sample is wrong only if its rank
+ * loses its core. What counts is the mean of the ranks, as cores of a machine may differ.
  *
  *   L       an exchange of flags (distance.h)
- *   copy    a byte to a communication buffer that rank 1 has just read, or from one that it has
+ *   copy    a byte to a communication buffer that the other has just read, or from one that it has
  *           just written: its cache still holds the lines
  *   cached  the same in a ring of 1 MiB, whose buffers have left that cache
  *   kept    a byte from one part of a rank's user memory to another
  *   rma     a get of one word that its owner has just written
- *   G       a further byte of such a get, of 128 KiB, three quarters of which its owner has written
- *   put     what a put takes longer, of a byte of 128 KiB, half of which its receiver has just read
- *   reduce  a byte of a sum of doubles with those that rank 1 has just written
+ *   G       a further byte of such a get, of 128 KiB that its owner has written
+ *   put     what a put takes longer, of a byte of 128 KiB, half of which its receiver has just
+ *           read; rank 0 puts while rank 1 gets
+ *   reduce  a byte of a sum of doubles with those that the other has just written
  *
- * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 accesses
- * its memory.
+ * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 writes
+ * its memory. It only reads that of rank 0, which may have given up.
  *
  * Then ranks 0, 2 and 3 read 128 KiB of rank 1, as above, together and alone in turns. If one alone
  * takes A, and the slowest of n together T, each has kept the next one waiting for
@@ -50,7 +52,7 @@ struct measurement {
     struct pcoll_measure_place *place;
     int rank;
     uint64_t meetings, deadline;
-    char *user; /* [USER] */
+    char *user; /* [2 * USER]: what the other rank accesses, and where gets go */
     volatile char seen;
 };
 
@@ -82,15 +84,16 @@ static void give_up(struct measurement *m)
 
 /* ---- what is measured ---- */
 
-/* A figure: in each round rank 1 prepares memory, then rank 0 takes samples in nanoseconds, k = 0,
- * 1, ... (negative: failed). */
+/* A figure: in each round one rank prepares memory for the other's samples in nanoseconds, k = 0,
+ * 1, ... (negative: failed), or both do so for each other. */
 struct figure {
     int rounds, samples; /* samples of each round */
+    bool is_both;        /* otherwise ranks take turns */
     void (*prepare)(struct measurement *m, int samples);
     double (*sample)(struct measurement *m, int k);
 };
 
-/* Slots take turns: one that rank 0 will write, one that it will read. */
+/* Slots take turns: one that the other rank will write, one that it will read. */
 static void use_slots(struct measurement *m, int samples)
 {
     for (int k = 0; k < samples; k++) {
@@ -141,7 +144,7 @@ static double get_word(struct measurement *m, int k)
     char *const from = user_of_other(m) + (size_t)k * PART;
     const uint64_t begin = pcoll_now();
 
-    if (pcoll_cma_read(other_process(m), m->user, from, sizeof(uint64_t)) != 0)
+    if (pcoll_cma_read(other_process(m), m->user + USER, from, sizeof(uint64_t)) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -151,17 +154,12 @@ static void write_user(struct measurement *m, int samples)
     memset(m->user, samples, USER);
 }
 
-static void write_most(struct measurement *m, int samples)
-{
-    memset(m->user, samples, USER / 4 * 3);
-}
-
 static double get_all(struct measurement *m, int k)
 {
     const uint64_t begin = pcoll_now();
 
     (void)k;
-    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m), USER) != 0)
+    if (pcoll_cma_read(other_process(m), m->user + USER, user_of_other(m), USER) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -184,6 +182,11 @@ static double put_all(struct measurement *m, int k)
     return (double)(pcoll_now() - begin);
 }
 
+static double put_beside_get(struct measurement *m, int k)
+{
+    return m->rank == 0 ? put_all(m, k) : get_all(m, k);
+}
+
 /* ---- samples ---- */
 
 static int compare(const void *a, const void *b)
@@ -200,18 +203,20 @@ static double lower_quartile(double *samples, int n)
     return samples[n / 4] / 1000;
 }
 
-/* In us, of one sample; negative: given up, or failed. On rank 1 1 instead. */
+/* In us, of one sample of this rank; negative: given up, or failed. */
 static double measure(struct measurement *m, struct figure figure)
 {
     double samples[MAX_SAMPLES] = {0};
     int n = 0;
 
     for (int round = 0; round < figure.rounds; round++) {
-        if (m->rank == 1)
+        const bool has_turn = round % 2 == m->rank;
+
+        if (figure.is_both || !has_turn)
             figure.prepare(m, figure.samples);
         if (!meet(m))
             return -1;
-        for (int k = 0; k < figure.samples && m->rank == 0; k++) {
+        for (int k = 0; k < figure.samples && (figure.is_both || has_turn); k++) {
             samples[n] = figure.sample(m, k);
             if (samples[n++] < 0)
                 return -1;
@@ -219,7 +224,7 @@ static double measure(struct measurement *m, struct figure figure)
         if (!meet(m))
             return -1;
     }
-    return m->rank == 0 ? lower_quartile(samples, n) : 1;
+    return lower_quartile(samples, n);
 }
 
 /* Each function returns whether nobody has given up; otherwise *machine is incomplete. */
@@ -227,10 +232,10 @@ static double measure(struct measurement *m, struct figure figure)
 static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
 {
     /* Of the first round in the ring, each sample touches memory for the first time. */
-    static const struct figure two = {8, 2, use_slots, copy_twice},
-                               ring = {4, PCOLL_MEASURE_PAIRS, use_slots, copy_twice},
-                               sums = {8, 2, use_slots, add_doubles},
-                               own = {2, 8, read_half, copy_own};
+    static const struct figure two = {12, 2, false, use_slots, copy_twice},
+                               ring = {4, PCOLL_MEASURE_PAIRS, false, use_slots, copy_twice},
+                               sums = {12, 2, false, use_slots, add_doubles},
+                               own = {2, 8, true, read_half, copy_own};
     const double near = measure(m, two);
     const double far = near > 0 ? measure(m, ring) : -1;
     const double sum = far > 0 ? measure(m, sums) : -1;
@@ -251,9 +256,9 @@ static double longer_by(double time, double than)
 
 static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
-    static const struct figure words = {4, PARTS, write_user, get_word},
-                               gets = {8, 1, write_most, get_all},
-                               puts = {8, 1, read_half, put_all};
+    static const struct figure words = {8, 2, true, write_user, get_word},
+                               gets = {20, 1, true, write_user, get_all},
+                               puts = {8, 1, true, read_half, put_beside_get};
     const double word = measure(m, words);
     const double get = word > 0 ? measure(m, gets) : -1;
     const double put = get > 0 ? measure(m, puts) : -1;
@@ -288,13 +293,31 @@ static bool measure_flags(struct measurement *m, struct pcoll_machine *machine)
     return true;
 }
 
+/* On rank 0 each figure becomes the mean of both ranks; that of puts stays its own. */
+static bool average(struct measurement *m, struct pcoll_machine *machine)
+{
+    const struct pcoll_machine *other = &m->place->other;
+
+    if (m->rank == 1)
+        m->place->other = *machine;
+    if (!meet(m))
+        return false;
+    machine->copy = (machine->copy + other->copy) / 2;
+    machine->cached = (machine->cached + other->cached) / 2;
+    machine->reduce = (machine->reduce + other->reduce) / 2;
+    machine->kept = (machine->kept + other->kept) / 2;
+    machine->rma = (machine->rma + other->rma) / 2;
+    machine->G = (machine->G + other->G) / 2;
+    return true;
+}
+
 void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cma,
                         struct pcoll_machine *machine)
 {
     struct measurement m = {.place = place,
                             .rank = rank,
                             .deadline = pcoll_now() + PCOLL_MEASURE_NSEC,
-                            .user = malloc(USER)};
+                            .user = malloc(2 * USER)};
     const struct pcoll_sysfs here = pcoll_sysfs_here();
     struct pcoll_machine measured = *machine;
 
@@ -302,9 +325,9 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
     place->ranks[rank].pid = getpid();
     place->ranks[rank].user_at = (uint64_t)(uintptr_t)m.user;
     if (m.user != NULL)
-        memset(m.user, 0, USER);
+        memset(m.user, 0, 2 * USER);
     if (m.user == NULL || !measure_flags(&m, &measured) || !measure_copies(&m, &measured) ||
-        (can_cma && !measure_cma(&m, &measured)))
+        (can_cma && !measure_cma(&m, &measured)) || !average(&m, &measured))
         give_up(&m);
     else if (rank == 0)
         *machine = measured;

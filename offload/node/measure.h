@@ -29,7 +29,9 @@ struct pcoll_measure_place {
     char pad[PCOLL_LINE_BYTES - 6 * sizeof(int64_t)];
     struct pcoll_line met;                       /* the number of arrivals of all ranks */
     struct pcoll_line took[PCOLL_MEASURE_RANKS]; /* nanoseconds of the last read of each */
-    char slots[PCOLL_MEASURE_PAIRS][2][PCOLL_MEASURE_SLOT_BYTES]; /* a pair for each sample */
+    struct pcoll_machine other;                  /* what rank 1 has measured */
+    _Alignas(PCOLL_LINE_BYTES) char slots[PCOLL_MEASURE_PAIRS][2]
+                                         [PCOLL_MEASURE_SLOT_BYTES]; /* a pair for each sample */
 };
 
 /* The longest time of a measurement in nanoseconds. Usually it takes a tenth of that. */

@@ -39,8 +39,10 @@ static struct pcoll_measure_place *make_place(void)
 #define LONG_READ ((size_t)128 << 10)
 #define READ_USEC 200
 
-/* What long reads do: with stand-ins, they overlap, or follow each other, for READ_USEC each. */
-enum reads { REAL, OVERLAP, FOLLOW, REFUSED };
+/* What long reads do: with stand-ins, they overlap, or follow each other, for READ_USEC each; or
+ * that on average, and on rank 1 three times as long as on rank 0. */
+enum reads { REAL, OVERLAP, FOLLOW, UNEQUAL, REFUSED };
+static bool is_slow; /* this process is rank 1 */
 
 struct kernel {
     pthread_mutex_t mutex;
@@ -60,6 +62,15 @@ static void make_kernel(void)
     pthread_mutex_init(&kernel->mutex, &shared);
 }
 
+/* Sleeps would take longer than asked for. */
+static void spin(unsigned usec)
+{
+    const uint64_t begin = pcoll_now();
+
+    while (pcoll_now() < begin + usec * UINT64_C(1000))
+        ;
+}
+
 ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struct iovec *remote)
 {
     if (kernel->reads == REFUSED) {
@@ -70,7 +81,10 @@ ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struc
         return call(pid, local, 1, remote, 1, 0);
     if (kernel->reads == FOLLOW)
         pthread_mutex_lock(&kernel->mutex);
-    usleep(READ_USEC);
+    if (kernel->reads == UNEQUAL)
+        spin(is_slow ? READ_USEC * 3 / 2 : READ_USEC / 2);
+    else
+        usleep(READ_USEC);
     if (kernel->reads == FOLLOW)
         pthread_mutex_unlock(&kernel->mutex);
     return (ssize_t)local->iov_len;
@@ -95,9 +109,17 @@ static bool has_cma(const struct pcoll_machine *m)
     return is_time(m->rma, 1000) && is_time(m->G, 1) && is_time(m->put, 1);
 }
 
+static bool is_mean(double G)
+{
+    const double mean = (double)READ_USEC / LONG_READ;
+
+    return G > 0.9 * mean && G < 1.1 * mean;
+}
+
 struct pair {
     struct pcoll_measure_place *place;
     bool can_cma;
+    bool is_unequal;
     int late; /* this rank comes when the other has given up, if it does; PCOLL_NONE: neither */
 };
 
@@ -112,6 +134,7 @@ static int measure(struct meeting *meeting, int rank, void *argument)
     meeting_barrier(meeting);
     if (rank == pair->late)
         usleep(LATE_USEC);
+    is_slow = rank == 1;
     begin = pcoll_now();
     pcoll_node_measure(pair->place, rank, pair->can_cma, &machine);
     if (rank == 1)
@@ -123,7 +146,7 @@ static int measure(struct meeting *meeting, int rank, void *argument)
     if (pair->late == 1)
         return machine.L != 0 || machine.g != 3;
     return machine.g != 3 || machine.o != 0 || !has_copies(&machine) ||
-           has_cma(&machine) != pair->can_cma;
+           has_cma(&machine) != pair->can_cma || (pair->is_unequal && !is_mean(machine.G));
 }
 
 static void expect(struct pair pair, const char *what)
@@ -132,7 +155,9 @@ static void expect(struct pair pair, const char *what)
 
     do {
         pcoll_node_clear_place(NULL, (char *)pair.place);
+        kernel->reads = pair.is_unequal ? UNEQUAL : REAL;
     } while (meeting_run_processes(2, measure, &pair) != 0 && ++attempts < ATTEMPTS);
+    kernel->reads = REAL;
     tap_ok(attempts < ATTEMPTS, "%s", what);
 }
 
@@ -140,10 +165,11 @@ static void measure_in_pairs(void)
 {
     struct pcoll_measure_place *place = make_place();
 
-    expect((struct pair){place, true, PCOLL_NONE}, "2 ranks measure all");
-    expect((struct pair){place, false, PCOLL_NONE}, "2 ranks without CMA measure the rest");
-    expect((struct pair){place, true, 0}, "rank 1 waits for rank 0");
-    expect((struct pair){place, true, 1}, "rank 0 gives up if rank 1 does not run");
+    expect((struct pair){place, true, false, PCOLL_NONE}, "2 ranks measure all");
+    expect((struct pair){place, false, false, PCOLL_NONE}, "2 ranks without CMA measure the rest");
+    expect((struct pair){place, true, true, PCOLL_NONE}, "gets take the mean of what both take");
+    expect((struct pair){place, true, false, 0}, "rank 1 waits for rank 0");
+    expect((struct pair){place, true, false, 1}, "rank 0 gives up if rank 1 does not run");
     munmap(place, sizeof(*place));
 }
 
