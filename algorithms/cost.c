@@ -49,14 +49,14 @@ double pcoll_cost_accessors(const struct pcoll_machine *machine, double ranks, d
     return places / (first + (1 - first) * machine->exclusive);
 }
 
-/* Broadcasts of 512 KiB to 4 MiB on 2 cores took 0.45 to 0.75 of the time of one rank's copy, the
- * most where the root had written the data before (doc/notes/who-copies.md). */
+/* Broadcasts of 512 KiB to 4 MiB on 2 cores took 0.45 to 0.9 of the time of one rank's copy
+ * (doc/notes/who-copies.md). */
 double pcoll_cost_coop(const struct pcoll_signature *signature)
 {
     const bool is_shared = signature->nranks == 2 && signature->bytes >= PCOLL_COOP_FROM &&
                            !pcoll_is_over_wire(signature);
 
-    return is_shared ? 0.6 : 1;
+    return is_shared ? 0.7 : 1;
 }
 
 double pcoll_cost_crowd(const struct pcoll_signature *signature,

@@ -194,6 +194,17 @@ struct pcoll_sysfs pcoll_sysfs_read(const char *root, const cpu_set_t *cpus)
     return seen;
 }
 
+/* A hypervisor may hide caches from the kernel that the processor tells of. */
+static void ask_processor(struct pcoll_sysfs *seen)
+{
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+
+    if (seen->caches.own == 0 && seen->caches.last == 0 && bytes > 0)
+        seen->caches.own = (uint64_t)bytes;
+#endif
+}
+
 struct pcoll_sysfs pcoll_sysfs_here(void)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -207,6 +218,7 @@ struct pcoll_sysfs pcoll_sysfs_here(void)
     pthread_mutex_lock(&mutex);
     if (!CPU_EQUAL(&cpus, &about)) {
         seen = pcoll_sysfs_read(PCOLL_SYSFS_ROOT, &cpus);
+        ask_processor(&seen);
         about = cpus;
     }
     result = seen;

@@ -26,7 +26,8 @@ struct pcoll_sysfs {
 struct pcoll_sysfs pcoll_sysfs_read(const char *root, const cpu_set_t *cpus);
 
 /* The same about the CPUs on which this thread may run now; files are read only when these have
- * changed. Thread-safe. */
+ * changed. Of a core's own cache, what the processor tells counts if the kernel tells nothing.
+ * Thread-safe. */
 struct pcoll_sysfs pcoll_sysfs_here(void);
 
 #define PCOLL_SYSFS_HUGE "/sys/kernel/mm/transparent_hugepage"

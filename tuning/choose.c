@@ -364,6 +364,8 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     search->machine.kept = pcoll_cost_kept(search->signature, &search->machine);
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
+    search->evicted = search->machine;
+    search->evicted.copy *= PCOLL_EVICTED_COPY;
     search->direct = direct(search);
     find_levels(search);
     if (search->nlevels > 0 && search->signature->levels->in_node &&

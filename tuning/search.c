@@ -54,6 +54,20 @@ static bool is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_p
            (params->slots > 0 || params->segment > MAX_TEMP_SEGMENT);
 }
 
+/* Returns whether pieces of messages have left the own cache of the rank that has copied them into
+ * communication buffers before the next one copies them out. */
+static bool is_evicted(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                       const struct pcoll_params *params)
+{
+    const uint64_t bytes = search->signature->bytes;
+    const uint64_t piece = pcoll_has_segments(algorithm, params->path) && params->segment > 0
+                               ? params->segment
+                               : bytes;
+
+    return has_caches(search->signature, search->caps->cores) &&
+           pcoll_is_evicted(&search->machine, piece < bytes ? piece : bytes);
+}
+
 /* ---- possible: right, and within the limits of the medium ---- */
 
 static unsigned refusal_of_path(const struct pcoll_caps *caps, enum pcoll_path path)
@@ -135,6 +149,8 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
     *has_far = params->path != PCOLL_PATH_USER && is_far(algorithm, params, &search->limits, temp);
     if (params->path == PCOLL_PATH_USER)
         machine = &search->direct;
+    else if (is_evicted(search, algorithm, params))
+        machine = &search->evicted;
     else if (!*has_far)
         machine = &search->machine;
     if (params->teams > 0)

@@ -26,8 +26,9 @@ struct pcoll_search {
     const struct pcoll_caps *caps;
     const struct pcoll_table *table;
     struct pcoll_machine machine;
-    struct pcoll_machine cached; /* for plans that stay in the caches */
-    struct pcoll_machine direct; /* for plans between user buffers */
+    struct pcoll_machine cached;  /* for plans that stay in the caches */
+    struct pcoll_machine evicted; /* for plans with pieces that are as long as a core's own cache */
+    struct pcoll_machine direct;  /* for plans between user buffers */
     struct pcoll_machine between[PCOLL_MAX_LEVELS],
         within[PCOLL_MAX_LEVELS]; /* teams of each level */
     int nlevels;                  /* values of the parameter `teams`, from 1 on */

@@ -17,16 +17,22 @@ void pcoll_caches_tell(const struct pcoll_caches *caches, struct pcoll_machine *
 {
     const uint64_t share = share_of(caches);
 
+    if (caches->own > 0)
+        machine->own = (double)caches->own / MIB;
     if (share == 0)
         return;
     machine->share = (double)share / MIB;
     machine->cache = 3 * (double)caches->last / MIB;
-    machine->own = (double)caches->own / MIB;
 }
 
 bool pcoll_is_own_data(const struct pcoll_machine *machine, uint64_t bytes)
 {
     return machine->own == 0 || (double)(bytes + PCOLL_FAR_BYTES) <= machine->own * MIB;
+}
+
+bool pcoll_is_evicted(const struct pcoll_machine *machine, uint64_t piece)
+{
+    return machine->own > 0 && (double)piece >= machine->own * MIB;
 }
 
 /* Half of a core's share of the last cache: the users' data needs the other half. Longer rings than

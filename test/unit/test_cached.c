@@ -130,11 +130,49 @@ static void test_large_buffers(void)
     pcoll_table_destroy(table);
 }
 
+/* How much longer a call with blocks of 1 MiB takes than one with slightly shorter blocks. */
+static double step(struct question q)
+{
+    struct question shorter = q;
+
+    shorter.signature.bytes -= 64;
+    question_ask(&q);
+    question_ask(&shorter);
+    return q.choice.predicted_us / shorter.choice.predicted_us;
+}
+
+/* Blocks in one piece that are as long as a core's own cache have left it when they are copied
+ * again. */
+static void test_evicted(void)
+{
+    static const struct pcoll_machine measured = {.own = 1};
+    struct pcoll_table *table = tables_good("cached");
+    struct question q = question_of(table, PCOLL_ALLTOALL, 2, 1 << 20), other;
+
+    q.caps.provides = NO_RMA;
+    q.caps.cores = 2;
+    q.caps.measured = &measured;
+    q.hint.algorithm = "bruck";
+    tap_ok(step(q) > 1.9 && step(q) < 2.1, "a block of 1 MiB leaves a cache of 1 MiB");
+    other = q;
+    other.caps.measured = NULL;
+    tap_ok(step(other) < 1.1, "but not one of unknown size");
+    other = q;
+    other.caps.cores = 1;
+    tap_ok(step(other) < 1.1, "nor where ranks share a core");
+    other = q;
+    other.hint.algorithm = "direct";
+    other.hint.segment = 512 << 10;
+    tap_ok(step(other) < 1.1, "nor in segments");
+    pcoll_table_destroy(table);
+}
+
 int main(void)
 {
     test_caches();
     test_touched();
     test_kept();
     test_large_buffers();
+    test_evicted();
     return tap_done();
 }

@@ -390,6 +390,10 @@ static void test_here(void)
            "this machine: the common cache is that of hwloc");
     tap_ok(seen.caches.last == 0 || seen.caches.last == last,
            "this machine: the last cache is that of hwloc");
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    tap_ok(seen.caches.own > 0 || sysconf(_SC_LEVEL2_CACHE_SIZE) <= 0,
+           "this machine: a core's own cache is known if the processor tells of it");
+#endif
     hwloc_bitmap_free(units);
     hwloc_topology_destroy(topology);
 }
