@@ -52,7 +52,8 @@ struct measurement {
     struct pcoll_measure_place *place;
     int rank;
     uint64_t meetings, deadline;
-    char *user; /* [2 * USER]: what the other rank accesses, and where gets go */
+    char *user; /* [USER]: what the other rank accesses */
+    char *got;  /* [USER]: where gets go; slots, as a first touch of memory takes long */
     volatile char seen;
 };
 
@@ -144,7 +145,7 @@ static double get_word(struct measurement *m, int k)
     char *const from = user_of_other(m) + (size_t)k * PART;
     const uint64_t begin = pcoll_now();
 
-    if (pcoll_cma_read(other_process(m), m->user + USER, from, sizeof(uint64_t)) != 0)
+    if (pcoll_cma_read(other_process(m), m->got, from, sizeof(uint64_t)) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -159,7 +160,7 @@ static double get_all(struct measurement *m, int k)
     const uint64_t begin = pcoll_now();
 
     (void)k;
-    if (pcoll_cma_read(other_process(m), m->user + USER, user_of_other(m), USER) != 0)
+    if (pcoll_cma_read(other_process(m), m->got, user_of_other(m), USER) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -257,7 +258,7 @@ static double longer_by(double time, double than)
 static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
     static const struct figure words = {8, 2, true, write_user, get_word},
-                               gets = {20, 1, true, write_user, get_all},
+                               gets = {16, 1, true, write_user, get_all},
                                puts = {8, 1, true, read_half, put_beside_get};
     const double word = measure(m, words);
     const double get = word > 0 ? measure(m, gets) : -1;
@@ -317,7 +318,8 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
     struct measurement m = {.place = place,
                             .rank = rank,
                             .deadline = pcoll_now() + PCOLL_MEASURE_NSEC,
-                            .user = malloc(2 * USER)};
+                            .user = malloc(USER),
+                            .got = place->slots[(size_t)rank * PARTS / 2][0]};
     const struct pcoll_sysfs here = pcoll_sysfs_here();
     struct pcoll_machine measured = *machine;
 
@@ -325,7 +327,7 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
     place->ranks[rank].pid = getpid();
     place->ranks[rank].user_at = (uint64_t)(uintptr_t)m.user;
     if (m.user != NULL)
-        memset(m.user, 0, 2 * USER);
+        memset(m.user, 0, USER);
     if (m.user == NULL || !measure_flags(&m, &measured) || !measure_copies(&m, &measured) ||
         (can_cma && !measure_cma(&m, &measured)) || !average(&m, &measured))
         give_up(&m);
