@@ -183,13 +183,13 @@ static double put_all(struct measurement *m, int k)
     return (double)(pcoll_now() - begin);
 }
 
-/* Rank 1 does not fail, as it would free memory that rank 0 writes to; nobody uses its times. */
+/* Rank 1 does not fail, as it would free memory that rank 0 writes to; nobody uses its time. */
 static double put_beside_get(struct measurement *m, int k)
 {
     if (m->rank == 0)
         return put_all(m, k);
     get_all(m, k);
-    return 0;
+    return 1;
 }
 
 /* ---- samples ---- */
@@ -237,9 +237,9 @@ static double measure(struct measurement *m, struct figure figure)
 static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
 {
     /* Of the first round in the ring, each sample touches memory for the first time. */
-    static const struct figure two = {12, 2, false, use_slots, copy_twice},
+    static const struct figure two = {8, 2, false, use_slots, copy_twice},
                                ring = {4, PCOLL_MEASURE_PAIRS, false, use_slots, copy_twice},
-                               sums = {12, 2, false, use_slots, add_doubles},
+                               sums = {8, 2, false, use_slots, add_doubles},
                                own = {2, 8, true, read_half, copy_own};
     const double near = measure(m, two);
     const double far = near > 0 ? measure(m, ring) : -1;
@@ -261,9 +261,9 @@ static double longer_by(double time, double than)
 
 static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
-    static const struct figure words = {8, 2, true, write_user, get_word},
-                               gets = {16, 1, true, write_user, get_all},
-                               puts = {8, 1, true, read_half, put_beside_get};
+    static const struct figure words = {4, PARTS, true, write_user, get_word},
+                               gets = {12, 1, true, write_user, get_all},
+                               puts = {6, 1, true, read_half, put_beside_get};
     const double word = measure(m, words);
     const double get = word > 0 ? measure(m, gets) : -1;
     const double put = get > 0 ? measure(m, puts) : -1;
