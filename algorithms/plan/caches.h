@@ -3,7 +3,8 @@
  * far, and how long a copy must be to go past the cache. All these rules are here, each with its
  * reason; doc/notes/caches.md has the measurements.
  *
- * A rule applies where the kernel tells the sizes (offload/sysfs.h), or the tuning table does.
+ * A rule applies where the kernel or the processor tells the sizes (offload/sysfs.h), or the tuning
+ * table does.
  * Otherwise the limits are those of the machines on which they were measured.
  */
 #ifndef PCOLL_CACHES_H

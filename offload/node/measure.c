@@ -18,8 +18,8 @@
  * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 writes
  * its memory. It only reads that of rank 0, which may have given up.
  *
- * Then ranks 0, 2 and 3 read 128 KiB of rank 1, as above, together and alone in turns. If one alone
- * takes A, and the slowest of n together T, each has kept the next one waiting for
+ * Then ranks 0, 2 and 3 read 128 KiB of rank 1, three quarters of which it has just written,
+ * together and alone in turns. If one alone takes A, and the slowest of n together T, each has kept the next one waiting for
  *
  *   exclusive   (T - A) / (n - 1), as part of A
  *
