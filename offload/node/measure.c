@@ -19,7 +19,8 @@
  * its memory. It only reads that of rank 0, which may have given up.
  *
  * Then ranks 0, 2 and 3 read 128 KiB of rank 1, three quarters of which it has just written,
- * together and alone in turns. If one alone takes A, and the slowest of n together T, each has kept the next one waiting for
+ * together and alone in turns. If one alone takes A, and the slowest of n together T, each has kept
+ * the next one waiting for
  *
  *   exclusive   (T - A) / (n - 1), as part of A
  *

@@ -40,7 +40,8 @@ struct pcoll_measure_place {
 /* Collective over two ranks, 0 and 1, which are processes if `can_cma`: they can access each
  * other's memory. On rank 0 sets these members of *machine, none of them to 0: L, copy, cached,
  * kept, reduce and, if `can_cma`, rma, G and put; and, as far as they are known (offload/sysfs.h),
- * cache, share and own. All members stay as they are on rank 1, and on rank 0 if it has given up. */
+ * cache, share and own. All members stay as they are on rank 1, and on rank 0 if it has given up.
+ */
 void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cma,
                         struct pcoll_machine *machine);
 
