@@ -72,7 +72,8 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
 /* The shortest segment that is a candidate: in the ring of a node with a core for each rank
  * limits->segment; half of it with more than two ranks, which pass segments on; twice as much
  * from PCOLL_LONG_MESSAGE on and four times from four times that on, since init takes time for each
- * segment. Otherwise 4 KiB. */
+ * segment. Otherwise, and where TEMP is too short for the shortest ring of limits->segment, 4 KiB.
+ */
 #define PCOLL_LONG_MESSAGE (UINT64_C(1) << 20)
 uint64_t pcoll_min_segment(const struct pcoll_algorithm *algorithm,
                            const struct pcoll_signature *signature, const struct pcoll_caps *caps,

@@ -43,8 +43,9 @@ static int min_slots(const struct pcoll_algorithm *algorithm)
     return algorithm->uses_slots == PCOLL_BANKS ? 4 : 16;
 }
 
-/* With so much TEMP, communication buffers are used again only when they have left the caches of
- * those who read them, unless they are a short ring. */
+/* Returns whether communication buffers, with that much TEMP, have left the caches of the ranks
+ * that read them before they are written again. Short rings have not. Longer buffers than the
+ * limits are too long for the last cache. */
 static bool is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_params *params,
                    const struct pcoll_limits *limits, uint64_t temp)
 {
@@ -255,8 +256,10 @@ uint64_t pcoll_min_segment(const struct pcoll_algorithm *algorithm,
                            const struct pcoll_signature *signature, const struct pcoll_caps *caps,
                            const struct pcoll_limits *limits)
 {
+    const uint64_t shortest_ring = (uint64_t)min_slots(algorithm) * limits->segment;
+
     if (!algorithm->uses_slots || !has_caches(signature, caps->cores) ||
-        caps->max_temp < limits->ring || limits->ring < PCOLL_FAR_BYTES)
+        caps->max_temp < shortest_ring || limits->ring < PCOLL_FAR_BYTES)
         return MIN_SEGMENT;
     if (signature->nranks > 2)
         return limits->segment / 2;
