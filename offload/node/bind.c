@@ -5,9 +5,16 @@
 
 #include "algorithms/plan/pool.h"
 #include "algorithms/util.h"
+#include "offload/copy.h"
 #include "offload/node/board.h"
 #include "offload/node/relay.h"
 #include "offload/node/binding.h"
+
+/* Long communication buffers begin where copies to and from them are fast (offload/copy.h). */
+static bool has_long_temp(const struct pcoll_node_card *card)
+{
+    return card->temp_bytes > PCOLL_COPY_PERIOD;
+}
 
 static size_t area_bytes(const struct pcoll_node_card *card)
 {
@@ -103,8 +110,8 @@ static struct pcoll_node_card own_card(const struct pcoll_node_binding *b,
     return card;
 }
 
-/* Once all cards are known. */
-static void place_areas(struct pcoll_node_binding *b)
+/* Once all cards are known: the size of all areas, wherever the extent will be. */
+static void count_area_bytes(struct pcoll_node_binding *b)
 {
     bool all_short = true;
 
@@ -113,8 +120,25 @@ static void place_areas(struct pcoll_node_binding *b)
     for (int i = 0; i < b->nlocal; i++) {
         if (!all_short)
             b->cards[i].stride = PCOLL_LINE_BYTES;
-        b->areas[i] = b->area_bytes;
         b->area_bytes += area_bytes(&b->cards[i]);
+        if (has_long_temp(&b->cards[i]))
+            b->area_bytes += PCOLL_COPY_PERIOD - PCOLL_LINE_BYTES;
+    }
+}
+
+/* The payload is at the same place of a page in each process, so all ranks agree. */
+static void place_areas(const struct pcoll_node_binding *b, const char *payload)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < b->nlocal; i++) {
+        const struct pcoll_node_card *card = &b->cards[i];
+        const size_t counters = pcoll_node_lines(pcoll_node_counters_bytes(card));
+
+        if (has_long_temp(card))
+            at += pcoll_copy_padding((uintptr_t)payload + at + counters);
+        b->areas[i] = at;
+        at += area_bytes(card);
     }
 }
 
@@ -139,7 +163,7 @@ static enum pcoll_result exchange_cards(struct pcoll_node_binding *b,
             b->cards[i] = *card;
     }
     if (mine == PCOLL_OK)
-        place_areas(b);
+        count_area_bytes(b);
     return (enum pcoll_result)worst;
 }
 
@@ -159,6 +183,7 @@ static void clear_extent(const void *context, char *payload)
     const struct pcoll_node_binding *b = context;
     size_t relay = b->bound->relay_bytes;
 
+    place_areas(b, payload);
     for (int i = 0; i < b->nlocal; i++) {
         memset(payload + b->areas[i], 0, pcoll_node_counters_bytes(&b->cards[i]));
         memset(payload + b->areas[i] + pcoll_node_plan_bytes(&b->cards[i]), 0,
@@ -194,6 +219,7 @@ enum pcoll_result pcoll_node_carve_extent(struct pcoll_node_binding *b,
     enum pcoll_result result = exchange_cards(b, group, mine);
     struct pcoll_shm_wish wish = {.clear = clear_extent, .context = b};
     size_t relays;
+    char *payload;
 
     if (result != PCOLL_OK)
         return result;
@@ -205,7 +231,9 @@ enum pcoll_result pcoll_node_carve_extent(struct pcoll_node_binding *b,
     if (result != PCOLL_OK)
         return result;
     bound->group = group;
-    bound->relays = (char *)bound->extent + PCOLL_LINE_BYTES + b->area_bytes;
+    payload = (char *)bound->extent + PCOLL_LINE_BYTES;
+    place_areas(b, payload);
+    bound->relays = payload + b->area_bytes;
     bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
     bound->number = pcoll_node_number(b, b->plan->rank);
     pcoll_node_board_place(b, bound->relays + relays, PCOLL_LINE_BYTES + wish.bytes);

@@ -72,7 +72,7 @@ struct pcoll_node_binding {
     struct pcoll_node_card *cards; /* [nlocal] */
     size_t area_bytes;             /* of all ranks */
     size_t *areas;                 /* [nlocal]: offset of a rank's counters, which its TEMP
-                                    * follows */
+                                    * follows; once the extent is there */
     size_t board_bytes;            /* 0: there is no board */
     struct pcoll_target **index;   /* [index_mask + 1]: by counter; NULL: none */
     size_t index_mask;

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "algorithms/plan/topology.h"
+#include "offload/copy.h"
 #include "offload/memory/cma.h"
 #include "offload/node/distance.h"
 #include "offload/reduce/kernels.h"
@@ -47,6 +48,7 @@
 #define PART ((size_t)PCOLL_MEASURE_SLOT_BYTES) /* what a sample copies */
 #define PARTS ((size_t)4)                       /* of the user memory */
 #define USER (PARTS * PART)
+_Static_assert(PART % PCOLL_COPY_PERIOD == 0, "all slots are at the same place of a page");
 #define MAX_SAMPLES 64
 
 struct measurement {
@@ -317,13 +319,21 @@ static bool average(struct measurement *m, struct pcoll_machine *machine)
     return true;
 }
 
+/* The user memory in a block of USER + PCOLL_COPY_PERIOD bytes: modulo a page, as far from the
+ * slots as most users' is from long communication buffers. */
+static char *place_user(char *block, const char *slots)
+{
+    return block + pcoll_copy_padding((uintptr_t)block - (uintptr_t)slots);
+}
+
 void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cma,
                         struct pcoll_machine *machine)
 {
+    char *const block = malloc(USER + PCOLL_COPY_PERIOD);
     struct measurement m = {.place = place,
                             .rank = rank,
                             .deadline = pcoll_now() + PCOLL_MEASURE_NSEC,
-                            .user = malloc(USER),
+                            .user = block ? place_user(block, place->slots[0][0]) : NULL,
                             .got = place->slots[(size_t)rank * PARTS / 2][0]};
     const struct pcoll_sysfs here = pcoll_sysfs_here();
     struct pcoll_machine measured = *machine;
@@ -338,7 +348,7 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
         give_up(&m);
     else if (rank == 0)
         *machine = measured;
-    free(m.user);
+    free(block);
 }
 
 /* ---- readers of one process ---- */

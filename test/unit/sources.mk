@@ -37,6 +37,7 @@ check_PROGRAMS += \
     %D%/test_notice \
     %D%/test_object \
     %D%/test_pieces \
+    %D%/test_placement \
     %D%/test_plan \
     %D%/test_plan_check \
     %D%/test_pool \
@@ -161,6 +162,9 @@ xpmem_wraps = -Wl,--wrap=open -Wl,--wrap=dlopen -Wl,--wrap=dlsym -Wl,--wrap=dlcl
 # Where ranks of test_coop pause, are refused, or die.
 %C%_test_coop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
     -Wl,--wrap=pcoll_notice_claim $(vm_wraps)
+
+# Where test_placement observes copies.
+%C%_test_placement_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy
 
 # What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
 # objects to shortage.c.
