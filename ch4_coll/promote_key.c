@@ -34,6 +34,8 @@ static const struct range {
     MPI_Aint first, last;
 } long_ones[PCOLL_NUM_COLLS] = {
     [PCOLL_BCAST] = {MAX_ROOTED + 1, 65536},
+    [PCOLL_GATHER] = {MAX_ROOTED + 1, 32768},
+    [PCOLL_SCATTER] = {MAX_ROOTED + 1, 32768},
     [PCOLL_ALLGATHER] = {MAX_SHORT + 1, 32768},
     [PCOLL_ALLTOALL] = {MAX_SHORT + 1, 32768},
     [PCOLL_REDUCE] = {MAX_SHORT + 1, 65536},
